@@ -1,0 +1,54 @@
+// What one board is: immutable numbers of a chip profile. Profiles are rows in chip_profiles.def.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "gpu_model/addresses.h"
+
+namespace gpu {
+
+enum class EngineKind : u8 { Graphics, Ce, Nvdec, Nvenc, Sec2, Nvjpg };
+
+// One engine of the topology: PTOP, the firmware's device-info table, class lists and the host engine all read this row.
+struct EngineRow {
+    EngineKind kind;
+    u32 instance;         // LCE number etc.
+    u32 engine_id;        // host engine number (PTOP ENGINE_ENUM)
+    u32 runlist_id;
+    u32 pbdma_mask;
+    u32 fault_id;         // mmu engine id
+    u32 reset_id;         // PMC_ENABLE bit
+    u32 intr_stall_vector;
+    u32 intr_nonstall_vector;
+    u32 pri_base;
+    bool on_gr_runlist;   // GRCE
+};
+
+struct ChipSpec {
+    std::string_view name;          // "t4"
+    std::string_view marketing;     // "Tesla T4"
+    u16 pci_device_id;
+    u16 subsystem_vendor;
+    u16 subsystem_id;
+    u32 pci_class;                  // 24 bits
+    u64 vram_bytes;
+    u64 bar1_bytes;
+    u32 boot0;                      // NV_PMC_BOOT_0
+    u32 boot42;
+    u32 gpc_count;
+    u32 tpc_count;
+    u32 sm_count;
+    u32 fbpa_count;
+    bool display;
+    std::vector<EngineRow> engines;
+
+    // Timing parameters live in gpu_model/time/timing_params.h.
+};
+
+// nullptr: no such profile. Names: t4, rtx2080, rtx5000.
+const ChipSpec* find_chip(std::string_view name);
+std::vector<std::string_view> chip_names();
+
+}  // namespace gpu
