@@ -11,6 +11,8 @@ namespace gpu {
 
 enum class EngineKind : u8 { Graphics, Ce, Nvdec, Nvenc, Sec2, Nvjpg };
 
+inline constexpr u32 kNoVector = ~u32{0};  // an engine whose interrupt wire is not published
+
 // One engine of the topology: PTOP, the firmware's device-info table, class lists and the host engine all read this row.
 struct EngineRow {
     EngineKind kind;
@@ -20,8 +22,8 @@ struct EngineRow {
     u32 pbdma_mask;
     u32 fault_id;         // mmu engine id
     u32 reset_id;         // PMC_ENABLE bit
-    u32 intr_stall_vector;
-    u32 intr_nonstall_vector;
+    u32 intr_stall_vector;     // kNoVector: unknown
+    u32 intr_nonstall_vector;  // kNoVector: unknown
     u32 pri_base;
     bool on_gr_runlist;   // GRCE
 };
@@ -33,11 +35,12 @@ struct ChipSpec {
     u16 subsystem_vendor;
     u16 subsystem_id;
     u32 pci_class;                  // 24 bits
-    u64 vram_bytes;
+    u64 vram_bytes;                 // what software can use: with in-band ECC 15/16 of what is soldered on
+    bool ecc;
     u64 bar1_bytes;
     u32 boot0;                      // NV_PMC_BOOT_0
     u32 boot42;
-    u32 gpc_count;
+    u32 gpc_count;                  // present on this board; the chip's own maximum is in NV_PTOP_SCAL_*
     u32 tpc_count;
     u32 sm_count;
     u32 fbpa_count;
@@ -46,6 +49,11 @@ struct ChipSpec {
 
     // Timing parameters live in gpu_model/time/timing_params.h.
 };
+
+// NV_PCI_VENDOR_ID of every board.
+inline constexpr u16 kPciVendorNvidia = 0x10DE;
+inline constexpr u64 kBar0Bytes = u64{16} << 20;
+inline constexpr u64 kBar3Bytes = u64{32} << 20;
 
 // nullptr: no such profile. Names: t4, rtx2080, rtx5000.
 const ChipSpec* find_chip(std::string_view name);
