@@ -19,17 +19,17 @@ struct UserAccess {
     bool ok = true;
     u64 address = 0;
     u64 bytes = 0;
-    std::vector<u8> data;  // empty when !ok
+    std::vector<u8> data = {};  // empty when !ok
 };
 
 struct CallRecord {
     enum class Kind : u8 { Open, Close, Ioctl, Mmap, Munmap, PollWait, Exit } kind = Kind::Ioctl;
-    SimTime begin;
-    SimTime end;
+    SimTime begin = {};
+    SimTime end = {};
     u32 pid = 1;
     u32 tid = 1;
     int fd = -1;
-    std::string path;        // Open
+    std::string path = {};   // Open
     u64 request = 0;         // Ioctl; open flags; PollWait: events wanted
     u64 argument = 0;        // Ioctl argument; Mmap/Munmap address; PollWait: timeout in ns, ~0 for ever
     u64 length = 0;          // Mmap, Munmap
@@ -37,23 +37,23 @@ struct CallRecord {
     u32 flags = 0;
     u64 offset = 0;
     i64 result = 0;          // >= 0, or negated errno; Exit: status; PollWait: revents
-    std::vector<UserAccess> accesses;
-    rm::Mapping mapping;     // Mmap
+    std::vector<UserAccess> accesses = {};
+    rm::Mapping mapping = {};  // Mmap
 };
 
 // Stores to plain memory of driver mappings, in program order, made visible to the device at one instant.
 struct StoreBatch {
     struct Store {
         u64 address = 0;  // in the process
-        std::vector<u8> data;
+        std::vector<u8> data = {};
     };
-    SimTime time;
-    std::vector<Store> stores;  // neighbours in address and order are merged
+    SimTime time = {};
+    std::vector<Store> stores = {};  // neighbours in address and order are merged
 };
 
 // One load or store of a mapped register page (doorbell, usermode timer).
 struct MmioRecord {
-    SimTime time;
+    SimTime time = {};
     u64 address = 0;
     u8 bytes = 4;
     bool store = false;
@@ -62,8 +62,8 @@ struct MmioRecord {
 
 // A run of identical loads of one location that ended when the value changed: the process waited for the device.
 struct PollRecord {
-    SimTime begin;
-    SimTime end;
+    SimTime begin = {};
+    SimTime end = {};
     u64 address = 0;
     u8 bytes = 4;
     u64 old_value = 0;

@@ -14,16 +14,16 @@
 namespace harness {
 
 struct RunOptions {
-    std::string guest_path;
-    std::vector<std::string> args;         // argv[1] and on; argv[0] is guest_path
-    std::vector<std::string> environment;  // "NAME=value"; nothing of the host's environment reaches the guest
-    MachineOptions machine;
+    std::string guest_path = {};
+    std::vector<std::string> args = {};         // argv[1] and on; argv[0] is guest_path
+    std::vector<std::string> environment = {};  // "NAME=value"; nothing of the host's environment reaches the guest
+    MachineOptions machine = {};
     CrossingSink* sink = nullptr;
     // What the guest writes to descriptors 1 and 2. Default: dropped.
-    std::function<void(int fd, std::string_view text)> output;
+    std::function<void(int fd, std::string_view text)> output = {};
     // Called once the machine is built and before the guest runs (attach journal sinks, arm faults), and once after it ended.
-    std::function<void(Machine&)> on_start;
-    std::function<void(Machine&)> on_end;
+    std::function<void(Machine&)> on_start = {};
+    std::function<void(Machine&)> on_end = {};
     SimTime time_limit = SimTime::max();               // virtual time at which the run is stopped
     SimTime watchdog_limit = SimTime::from_s(10);      // virtual time of polling without progress
 };
