@@ -1,0 +1,248 @@
+// The version tree: nodes, and lookup from a node towards the root.
+#include "rm/versions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "rm/abi/classes.h"
+#include "rm/abi/controls.h"
+#include "rm/abi/layout.h"
+#include "rm/abi/rpc.h"
+
+namespace rm {
+namespace {
+
+constexpr u32 kAbsent = ~u32{0};
+
+enum class Node : u8 {
+#define VERSION(node, text, parent, tag, rpc_major, rpc_minor, counts) node,
+#include "rm/versions.def"
+#undef VERSION
+};
+
+struct StructDelta {
+    Node node;
+    std::string_view name;
+    u32 bytes;
+};
+struct FieldDelta {
+    Node node;
+    std::string_view name;
+    std::string_view field;
+    u32 offset;  // kAbsent: gone
+    u32 bytes;
+};
+struct NumberDelta {
+    Node node;
+    u32 id;
+    u32 bytes;  // kAbsent: gone
+};
+
+constexpr StructDelta kStructs[] = {
+#define STRUCT_BYTES(node, name, bytes) {Node::node, #name, bytes},
+#define FIELD_AT(node, name, field, offset, bytes)
+#define FIELD_GONE(node, name, field)
+#define CONTROL_BYTES(node, id, bytes)
+#define ALLOC_BYTES(node, id, bytes)
+#include "rm/version_deltas.def"
+#undef STRUCT_BYTES
+#undef FIELD_AT
+#undef FIELD_GONE
+};
+constexpr FieldDelta kFields[] = {
+#define STRUCT_BYTES(node, name, bytes)
+#define FIELD_AT(node, name, field, offset, bytes) {Node::node, #name, field, offset, bytes},
+#define FIELD_GONE(node, name, field) {Node::node, #name, field, kAbsent, 0},
+#include "rm/version_deltas.def"
+#undef FIELD_AT
+#undef FIELD_GONE
+#undef CONTROL_BYTES
+#undef ALLOC_BYTES
+};
+constexpr NumberDelta kControls[] = {
+#define FIELD_AT(node, name, field, offset, bytes)
+#define FIELD_GONE(node, name, field)
+#define CONTROL_BYTES(node, id, bytes) {Node::node, id, bytes},
+#define ALLOC_BYTES(node, id, bytes)
+#include "rm/version_deltas.def"
+#undef CONTROL_BYTES
+#undef ALLOC_BYTES
+};
+constexpr NumberDelta kAllocs[] = {
+#define CONTROL_BYTES(node, id, bytes)
+#define ALLOC_BYTES(node, id, bytes) {Node::node, id, bytes},
+#include "rm/version_deltas.def"
+#undef STRUCT_BYTES
+#undef FIELD_AT
+#undef FIELD_GONE
+#undef CONTROL_BYTES
+#undef ALLOC_BYTES
+};
+
+struct RpcRange {
+    std::string_view name;
+    u32 number;
+    u32 since;
+    u32 until;
+};
+constexpr RpcRange kRpcRanges[] = {
+#define RPC_FUNCTION(name, number, since, until) {#name, number, since, until},
+#define RPC_EVENT(name, number, since, until) {#name, number, since, until},
+#include "rm/abi/rpc_events.def"
+#include "rm/abi/rpc_functions.def"
+#undef RPC_FUNCTION
+#undef RPC_EVENT
+};
+
+// "570.144" as {570, 144, 0}. Empty: not a version.
+struct Parsed {
+    std::array<u32, 3> part{};
+    friend auto operator<=>(const Parsed&, const Parsed&) = default;
+};
+std::optional<Parsed> parse(std::string_view text) {
+    Parsed out;
+    std::size_t index = 0;
+    while (true) {
+        std::size_t dot = text.find('.');
+        std::string_view word = text.substr(0, dot);
+        if (word.empty() || word.size() > 6 || index == out.part.size()) return std::nullopt;
+        u32 value = 0;
+        auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+        if (error != std::errc{} || end != word.data() + word.size()) return std::nullopt;
+        out.part[index++] = value;
+        if (dot == std::string_view::npos) break;
+        text.remove_prefix(dot + 1);
+    }
+    if (index < 2) return std::nullopt;
+    return out;
+}
+
+}  // namespace
+
+struct DriverVersion {
+    Node node;
+    std::string_view text;
+    Node parent;
+    u32 tag;
+    RpcVersion rpc;
+    bool counts_sequence;
+};
+
+namespace {
+
+constexpr DriverVersion kVersions[] = {
+#define VERSION(node, text, parent, tag, rpc_major, rpc_minor, counts) \
+    {Node::node, text, Node::parent, tag, {rpc_major, rpc_minor}, counts},
+#include "rm/versions.def"
+#undef VERSION
+};
+
+const DriverVersion& node_row(Node node) { return kVersions[static_cast<std::size_t>(node)]; }
+
+// The first row found on the way from `version` to the root that satisfies `matches`.
+template <typename Row, std::size_t N, typename Matches>
+const Row* find_delta(const DriverVersion& version, const Row (&rows)[N], Matches matches) {
+    const DriverVersion* at = &version;
+    while (true) {
+        for (const Row& row : rows) {
+            if (row.node == at->node && matches(row)) return &row;
+        }
+        if (at->parent == at->node) return nullptr;
+        at = &node_row(at->parent);
+    }
+}
+
+}  // namespace
+
+VersionMatch find_version(std::string_view text) {
+    std::optional<Parsed> wanted = parse(text);
+    if (!wanted) return {nullptr, false, fmt::format("'{}' is not a driver version; write it as 570.144", text)};
+    const DriverVersion* below = nullptr;  // newest node of the branch that is not newer
+    const DriverVersion* above = nullptr;  // oldest node of the branch that is newer
+    for (const DriverVersion& version : kVersions) {
+        Parsed have = *parse(version.text);
+        if (have.part[0] != wanted->part[0]) continue;
+        if (have == *wanted) return {&version, true, fmt::format("driver {}", version.text)};
+        if (have < *wanted && (below == nullptr || *parse(below->text) < have)) below = &version;
+        if (have > *wanted && (above == nullptr || have < *parse(above->text))) above = &version;
+    }
+    if (below != nullptr) {
+        return {below, false, fmt::format("driver {} runs on the layouts of {}, its nearest ancestor that is known", text, below->text)};
+    }
+    if (above != nullptr) {
+        return {above, false, fmt::format("driver {} is older than any node of its branch and runs on the layouts of {}", text, above->text)};
+    }
+    std::string known;
+    for (std::string_view name : version_names()) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
+    if (wanted->part[0] <= 470) {
+        return {nullptr, false, fmt::format("driver {} is refused: its branch has no public source; known versions: {}", text, known)};
+    }
+    return {nullptr, false, fmt::format("driver {} is refused: branch {} is unknown; known versions: {}", text, wanted->part[0], known)};
+}
+
+std::vector<std::string_view> version_names() {
+    std::vector<std::string_view> out;
+    for (const DriverVersion& version : kVersions) out.push_back(version.text);
+    std::sort(out.begin(), out.end(), [](std::string_view a, std::string_view b) { return *parse(a) < *parse(b); });
+    return out;
+}
+
+std::string_view version_name(const DriverVersion& version) { return version.text; }
+u32 version_tag(const DriverVersion& version) { return version.tag; }
+RpcVersion rpc_version(const DriverVersion& version) { return version.rpc; }
+bool counts_rpc_sequence(const DriverVersion& version) { return version.counts_sequence; }
+
+u32 struct_bytes(const DriverVersion& version, std::string_view name) {
+    const StructDelta* row = find_delta(version, kStructs, [&](const StructDelta& delta) { return delta.name == name; });
+    if (row != nullptr) return row->bytes;
+    const abi::StructRow* layout = abi::find_struct(name);
+    return layout != nullptr ? layout->bytes : 0;
+}
+
+std::optional<FieldPlace> field_place(const DriverVersion& version, std::string_view struct_name, std::string_view field) {
+    const FieldDelta* row =
+        find_delta(version, kFields, [&](const FieldDelta& delta) { return delta.name == struct_name && delta.field == field; });
+    if (row != nullptr) {
+        if (row->offset == kAbsent) return std::nullopt;
+        return FieldPlace{row->offset, row->bytes};
+    }
+    const abi::StructRow* layout = abi::find_struct(struct_name);
+    if (layout == nullptr) return std::nullopt;
+    for (const abi::FieldRow& member : layout->fields) {
+        if (member.name == field) return FieldPlace{member.offset, member.bytes};
+        // A field of a nested struct: "fbRegionInfoParams.numFBRegions".
+        if (field.size() > member.name.size() + 1 && field.starts_with(member.name) && field[member.name.size()] == '.') {
+            std::optional<FieldPlace> inner = field_place(version, member.type, field.substr(member.name.size() + 1));
+            if (inner) return FieldPlace{member.offset + inner->offset, inner->bytes};
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<u32> control_bytes(const DriverVersion& version, u32 control_id) {
+    const NumberDelta* row = find_delta(version, kControls, [&](const NumberDelta& delta) { return delta.id == control_id; });
+    if (row != nullptr) return row->bytes == kAbsent ? std::nullopt : std::optional<u32>(row->bytes);
+    const abi::ControlRow* control = abi::find_control(control_id);
+    return control != nullptr ? std::optional<u32>(control->params_bytes) : std::nullopt;
+}
+
+std::optional<u32> alloc_bytes(const DriverVersion& version, u32 class_id) {
+    const NumberDelta* row = find_delta(version, kAllocs, [&](const NumberDelta& delta) { return delta.id == class_id; });
+    if (row != nullptr) return row->bytes == kAbsent ? std::nullopt : std::optional<u32>(row->bytes);
+    const abi::ResourceRow* resource = abi::find_resource(class_id);
+    return resource != nullptr ? std::optional<u32>(resource->params_bytes) : std::nullopt;
+}
+
+std::optional<u32> rpc_number(const DriverVersion& version, std::string_view name) {
+    for (const RpcRange& row : kRpcRanges) {
+        if (row.name == name && row.since <= version.tag && version.tag <= row.until) return row.number;
+    }
+    return std::nullopt;
+}
+
+std::string_view rpc_name(const DriverVersion& version, u32 number) { return abi::rpc_name(number, version.tag); }
+
+}  // namespace rm
