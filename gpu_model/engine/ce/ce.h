@@ -1,0 +1,132 @@
+// Copy engines: class TURING_DMA_COPY_A (0xC5B5). One Ce per logical copy engine; CeUnit is the register block of all of them.
+// Source: clc5b5.h, dev_ce manual of TU104. Every launch is one atomic step at its completion time, in order.
+// Not modelled: RELEASE_CONDITIONAL_INTR_SEMAPHORE (rejected as INVALID_VALUE), video protected regions, compression.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "gpu_model/bus/register_unit.h"
+#include "gpu_model/chip.h"
+#include "gpu_model/engine/ce/ce_copy.h"
+#include "gpu_model/engine/engine.h"
+#include "gpu_model/engine/method_table.h"
+#include "gpu_model/intr/intr_tree.h"
+#include "gpu_model/mem/memory.h"
+#include "gpu_model/mem/mmu.h"
+#include "gpu_model/time/gpu_clock.h"
+#include "gpu_model/time/timing_params.h"
+#include "sim/event_queue.h"
+#include "sim/kernel.h"
+
+namespace gpu {
+
+// NV_CE_LCE_LAUNCHERR_REPORT.
+enum class LaunchErr : u8 {
+    NoErr = 0, LayerExceedsDepth = 1, InvalidAlignment = 2, Mem2MemRectOutOfBounds = 3, SrcLineExceedsPitch = 4,
+    SrcLineExceedsNegPitch = 5, DstLineExceedsPitch = 6, DstLineExceedsNegPitch = 7, BadSrcPixelCompRef = 8, InvalidValue = 9,
+    InvalidUnusedField = 0xA, InvalidOperation = 0xB, NoResources = 0xC, InvalidConfig = 0xD, MethodBufferAccessFault = 0xE,
+};
+
+class Ce final : public Engine, private sim::EventTarget {
+public:
+    // engine_index: row in spec.engines, of kind Ce. All references outlive the Ce.
+    Ce(sim::Kernel& kernel, const ChipSpec& spec, u32 engine_index, const TimingParams& timing, PhysicalMemory& memory, Mmu& mmu,
+       IntrTree& intr, const GpuClock& clock, EngineHost& host);
+    ~Ce() override;
+
+    std::string_view name() const override { return name_; }
+    u32 class_id() const override { return cls::TURING_DMA_COPY_A; }
+    bool accepts_class(u32 class_id) const override { return class_id == cls::TURING_DMA_COPY_A; }
+    MethodResult method(const ChannelContext& channel, u32 subchannel, u32 method, u32 data) override;
+    bool idle(u32 chid) const override { return !job_ || job_->chid != chid; }
+    void drop_channel(u32 chid) override;
+    void reset() override;
+    void visit(sim::StateVisitor& visitor) override;
+
+    u32 instance() const { return row_.instance; }
+    // Registers at 0x104400 + 0x80 * instance; `offset` within the 0x80 bytes.
+    u32 read(u32 offset) const;
+    void write(u32 offset, u32 value);
+
+private:
+    enum Op : u32 { kOpComplete };
+    static constexpr u32 kStateWords = 0x780 / 4;  // methods 0x000..0x77C keep their last value
+    using State = std::array<u32, kStateWords>;
+
+    // One launch as decoded from the state at LAUNCH_DMA.
+    struct Job {
+        u32 chid = 0;
+        u32 launch = 0;
+        CopyDescriptor copy;
+        AddressSpace space;
+        bool privileged = false;
+        u64 semaphore_va = 0;
+        u32 semaphore_payload = 0;
+        u32 render_mode = 1;
+        u64 render_va = 0;
+        CopyProgress progress;
+        sim::EventHandle event;
+        void visit(sim::StateVisitor& visitor);
+    };
+
+    MethodResult launch(const ChannelContext& channel, const State& state, u32 data);
+    LaunchErr decode(const State& state, u32 data, Job& job) const;
+    u64 duration_ps(const Job& job, u64 bytes);
+    void complete();
+    bool render_enabled(const Job& job, MmuFault& fault, bool& faulted);
+    bool release(const Job& job, MmuFault& fault);
+    void finish(const Job& job, u64 outcome);
+    void launch_error(u32 chid, LaunchErr code, u32 data);
+    void update_interrupt();
+    MmuClient client(bool privileged) const;
+    u64 word64(const State& state, u32 upper, u32 lower) const;
+
+    sim::Kernel& kernel_;
+    EngineRow row_;
+    u32 engine_index_;
+    const TimingParams& timing_;
+    PhysicalMemory& memory_;
+    Mmu& mmu_;
+    IntrTree& intr_;
+    const GpuClock& clock_;
+    EngineHost& host_;
+    std::string name_;
+    sim::TargetId target_ = 0;
+
+    std::map<u32, State> states_;  // by chid
+    std::optional<Job> job_;       // at most one in flight
+    bool blocked_ = false;         // a BLOCKING interrupt is pending: nothing starts
+    u32 intr_en_ = 0;
+    u32 intr_status_ = 0;
+    u32 opt_ = 0;
+    u32 launcherr_ = 0;
+    u32 engctl_ = 0;
+};
+
+// The CE register block: 0x104000..0x104FFF.
+class CeUnit final : public RegisterUnit {
+public:
+    CeUnit();
+    // Ce `instance()` answers at its place. Precondition: instance < 5.
+    void attach(Ce& ce);
+    u32 read(u32 offset) override;
+    void write(u32 offset, u32 value) override;
+    std::string_view unit_name() const override { return "ce"; }
+    void reset();
+    void visit(sim::StateVisitor& visitor);
+
+private:
+    static constexpr u32 kLces = 5;
+    static constexpr u32 kPces = 4;
+    static constexpr u32 kGrces = 2;
+    std::array<Ce*, kLces> ces_{};
+    std::array<u32, kPces> pce2lce_{};
+    std::array<u32, kGrces> grce_config_{};
+    u32 fe_cg_ = 0;
+    u32 fe_cg1_ = 0;
+};
+
+}  // namespace gpu

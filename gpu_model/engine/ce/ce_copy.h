@@ -1,0 +1,122 @@
+// The data movement of one copy-engine launch: lines between two surfaces, optionally through the component remap.
+// Source: clc5b5.h and the published block-linear layout (GOBs of 64 bytes by 8 lines).
+#pragma once
+
+#include <array>
+
+#include "gpu_model/mem/memory.h"
+#include "gpu_model/mem/mmu.h"
+#include "sim/state_visitor.h"
+
+namespace gpu {
+
+struct CopySurface {
+    u64 base = 0;          // VA, or physical address
+    bool physical = false;
+    Aperture aperture = Aperture::Vid;
+    i64 pitch = 0;         // bytes from line to line
+    bool block_linear = false;
+    // Block linear only
+    u32 block_height_log2 = 0;  // GOBs
+    u32 block_depth_log2 = 0;
+    u64 width_bytes = 0;
+    u32 height = 0;
+    u32 depth = 0;
+    u32 layer = 0;
+    u64 origin_x_bytes = 0;
+    u32 origin_y = 0;
+    void visit(sim::StateVisitor& visitor);
+};
+
+// Where each destination component comes from: SET_REMAP_COMPONENTS_DST_X numbering.
+enum class RemapSelect : u8 { SrcX, SrcY, SrcZ, SrcW, ConstA, ConstB, NoWrite };
+
+struct CopyDescriptor {
+    CopySurface src;
+    CopySurface dst;
+    bool has_data = false;
+    u64 line_elements = 0;      // bytes without remap
+    u64 line_count = 1;
+    bool remap = false;
+    u32 component_bytes = 1;
+    u32 src_components = 1;
+    u32 dst_components = 1;
+    std::array<RemapSelect, 4> select{};
+    u32 const_a = 0;
+    u32 const_b = 0;
+
+    u32 src_element_bytes() const { return remap ? component_bytes * src_components : 1; }
+    u32 dst_element_bytes() const { return remap ? component_bytes * dst_components : 1; }
+    bool reads_source() const;
+    bool writes_all_lanes() const;
+    // Saturates.
+    u64 dst_bytes() const;
+    void visit(sim::StateVisitor& visitor);
+};
+
+// A huge launch moves in slices, so that a run's time limit holds and host time stays bounded by virtual time.
+struct CopyProgress {
+    u64 line = 0;
+    u64 element = 0;  // within that line
+    bool done(const CopyDescriptor& copy) const { return line >= copy.line_count || copy.line_elements == 0; }
+    void visit(sim::StateVisitor& visitor);
+};
+
+class Copier {
+public:
+    static constexpr u64 kSliceBytes = u64{512} << 20;
+    static constexpr u64 kSliceLines = u64{1} << 20;
+
+    Copier(PhysicalMemory& memory, Mmu& mmu, const AddressSpace& space, const MmuClient& client);
+
+    // Moves the next slice. False: `fault` at the exact byte; everything before it is in memory.
+    bool advance(const CopyDescriptor& copy, CopyProgress& progress, MmuFault& fault);
+
+private:
+    struct Window {
+        u64 page = ~u64{0};
+        u8* bytes = nullptr;   // of that 4 KiB page; null with sparse or absent set
+        bool sparse = false;
+        PhysAddr pa;
+    };
+    // Translated pages of one surface, direct mapped by page number.
+    class Windows {
+    public:
+        Windows(PhysicalMemory& memory, Mmu& mmu, const AddressSpace& space, const MmuClient& client, AccessType access);
+        void bind(const CopySurface& surface);
+        // The page of `address`, or nullptr with `fault` set.
+        Window* find(u64 address, MmuFault& fault);
+        bool read(u64 address, u8* out, u64 bytes, u64& done, MmuFault& fault);
+        bool write(u64 address, const u8* data, u64 bytes, u64& done, MmuFault& fault);
+        // Longest directly addressable run from `address`, at most `bytes`; empty when there is none (sparse, no memory).
+        bool run(u64 address, u64 bytes, std::span<u8>& out, bool& sparse, u64& length, MmuFault& fault);
+
+    private:
+        static constexpr u64 kPage = 4096;
+        PhysicalMemory& memory_;
+        Mmu& mmu_;
+        const AddressSpace& space_;
+        MmuClient client_;
+        AccessType access_;
+        const CopySurface* surface_ = nullptr;
+        std::array<Window, 256> windows_{};
+    };
+
+    bool copy_run(const CopyDescriptor& copy, u64 src, u64 dst, u64 bytes, u64& done, MmuFault& fault);
+    bool fill_run(const CopyDescriptor& copy, u64 dst, u64 bytes, u64& done, MmuFault& fault);
+    bool staged_run(const CopyDescriptor& copy, u64 line, u64 element, u64 count, u64& done, MmuFault& fault);
+    bool read_line(const CopySurface& surface, u64 line, u64 x, u8* out, u64 bytes, u64& done, MmuFault& fault);
+    bool write_line(const CopySurface& surface, u64 line, u64 x, const u8* data, u64 bytes, u64& done, MmuFault& fault);
+
+    PhysicalMemory& memory_;
+    Mmu& mmu_;
+    Windows src_;
+    Windows dst_;
+    std::vector<u8> in_;
+    std::vector<u8> out_;
+};
+
+// Byte offset of (x bytes, line y) of the surface's layer in block-linear layout.
+u64 block_linear_offset(const CopySurface& surface, u64 x, u64 y, u64 z);
+
+}  // namespace gpu

@@ -1,0 +1,101 @@
+// Expands the *_methods.def rows into the tables of method_table.h.
+#include "gpu_model/engine/method_table.h"
+
+#include <fmt/format.h>
+
+namespace gpu {
+
+namespace {
+
+#define METHOD(name, offset, count) {MethodDef::Kind::Method, #name, offset, count},
+#define FIELD(method, name, hi, lo) {MethodDef::Kind::Field, #name, hi, lo},
+#define VALUE(method, field, name, value) {MethodDef::Kind::Value, #name, value, 0},
+constexpr MethodDef nvc46f_rows[] = {
+#include "gpu_model/host/host_methods.def"
+};
+
+#define METHOD(name, offset, count) {MethodDef::Kind::Method, #name, offset, count},
+#define FIELD(method, name, hi, lo) {MethodDef::Kind::Field, #name, hi, lo},
+#define VALUE(method, field, name, value) {MethodDef::Kind::Value, #name, value, 0},
+constexpr MethodDef nvc5b5_rows[] = {
+#include "gpu_model/engine/ce/ce_methods.def"
+};
+
+#define METHOD(name, offset, count) {MethodDef::Kind::Method, #name, offset, count},
+#define FIELD(method, name, hi, lo) {MethodDef::Kind::Field, #name, hi, lo},
+#define VALUE(method, field, name, value) {MethodDef::Kind::Value, #name, value, 0},
+constexpr MethodDef nvc5c0_rows[] = {
+#include "gpu_model/engine/compute/compute_methods.def"
+};
+
+constexpr MethodTable::Index make_index(std::span<const MethodDef> rows) {
+    MethodTable::Index index{};
+    for (u16& entry : index) entry = MethodTable::kNoMethod;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+        if (rows[row].kind != MethodDef::Kind::Method) continue;
+        for (u32 i = 0; i < rows[row].second; ++i) index[rows[row].first / 4 + i] = static_cast<u16>(row);
+    }
+    return index;
+}
+
+constexpr MethodTable::Index nvc46f_index = make_index(nvc46f_rows);
+constexpr MethodTable::Index nvc5b5_index = make_index(nvc5b5_rows);
+constexpr MethodTable::Index nvc5c0_index = make_index(nvc5c0_rows);
+
+constexpr MethodTable tables[] = {
+#define CLASS_TABLE(id, name, space) MethodTable(id, #name, space##_rows, space##_index),
+#include "gpu_model/engine/classes.def"
+};
+
+}  // namespace
+
+std::optional<MethodRef> MethodTable::find(u32 offset) const {
+    if (!has(offset)) return std::nullopt;
+    std::size_t row = (*index_)[offset / 4];
+    return MethodRef{row, (offset - rows_[row].first) / 4};
+}
+
+std::string MethodTable::method_name(u32 offset) const {
+    std::optional<MethodRef> ref = find(offset);
+    if (!ref) return fmt::format("method 0x{:04x}", offset);
+    const MethodDef& row = rows_[ref->row];
+    return row.second > 1 ? fmt::format("{}({})", row.name, ref->array_index) : std::string(row.name);
+}
+
+std::string MethodTable::describe(u32 offset, u32 data) const {
+    std::string text = method_name(offset);
+    std::optional<MethodRef> ref = find(offset);
+    if (!ref) return fmt::format("{} 0x{:x}", text, data);
+    for (std::size_t i = ref->row + 1; i < rows_.size() && rows_[i].kind != MethodDef::Kind::Method; ++i) {
+        if (rows_[i].kind != MethodDef::Kind::Field) continue;
+        u64 value = sim::extract_bits(data, rows_[i].first, rows_[i].second);
+        std::string shown = fmt::format("0x{:x}", value);
+        for (std::size_t v = i + 1; v < rows_.size() && rows_[v].kind == MethodDef::Kind::Value; ++v) {
+            if (rows_[v].first != value) continue;
+            shown = rows_[v].name;
+            break;
+        }
+        text += fmt::format(" {}={}", rows_[i].name, shown);
+    }
+    return text;
+}
+
+std::span<const MethodTable> method_tables() { return tables; }
+
+const MethodTable* find_method_table(u32 class_id) {
+    for (const MethodTable& table : tables) {
+        if (table.class_id() == class_id) return &table;
+    }
+    return nullptr;
+}
+
+std::string_view class_name(u32 class_id) {
+    switch (class_id) {
+#define CLASS_TABLE(id, name, space) case id: return #name;
+#define CLASS_NAME(id, name) case id: return #name;
+#include "gpu_model/engine/classes.def"
+        default: return {};
+    }
+}
+
+}  // namespace gpu

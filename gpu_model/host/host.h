@@ -1,0 +1,171 @@
+// The host engine (PFIFO): channel table (CCSR), runlists, doorbells, interrupts, and the PBDMAs it schedules channels on.
+// It learns of a channel from registers and memory alone. Source: dev_fifo, dev_pbdma, dev_ram, dev_ctrl manuals of TU104, clc46f.h.
+// Registers: PFIFO 0x2000..0x3FFF, PBDMA 0x40000..0x57FFF, CCSR 0x800000..0x807FFF, NV_CTRL doorbell and virtual channel
+// configuration 0xB64000..0xB65FFF. A doorbell works only while NV_CTRL_VIRTUAL_CHANNEL_CFG(0).PENDING_ENABLE (0xB65000 bit 31) is 1.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu_model/bus/register_unit.h"
+#include "gpu_model/chip.h"
+#include "gpu_model/engine/engine.h"
+#include "gpu_model/firmware_port.h"
+#include "gpu_model/host/channel.h"
+#include "gpu_model/host/pbdma.h"
+#include "gpu_model/host/runlist.h"
+#include "gpu_model/intr/intr_tree.h"
+#include "gpu_model/mem/memory.h"
+#include "gpu_model/mem/mmu.h"
+#include "gpu_model/time/gpu_clock.h"
+#include "gpu_model/time/timing_params.h"
+#include "sim/event_queue.h"
+#include "sim/kernel.h"
+
+namespace gpu {
+
+// Where the host engine's findings go. Called from events of its own, never inside a register access or a method.
+class HostListener {
+public:
+    // A channel stopped: the firmware turns this into Xid, notifier and event.
+    virtual void on_channel_error(const ChipError& error) = 0;
+    // A non-replayable MMU fault of host or of an engine, before the channel error that it causes: for the fault buffer.
+    virtual void on_mmu_fault(const MmuFault& fault) = 0;
+
+protected:
+    ~HostListener() = default;
+};
+
+class Host final : public RegisterUnit, public EngineHost, private PbdmaOwner, private sim::EventTarget {
+public:
+    // All arguments outlive the Host.
+    Host(sim::Kernel& kernel, const ChipSpec& spec, const TimingParams& timing, PhysicalMemory& memory, Mmu& mmu, IntrTree& intr,
+         const GpuClock& clock, HostListener& listener);
+    ~Host();
+
+    // engine_index: of the row in spec.engines. Engines without a model stay unattached; their methods are reported.
+    void attach_engine(u32 engine_index, Engine& engine);
+
+    // A store to the usermode doorbell: VECTOR 11:0, RUNLIST_ID 22:16. Anything that names no channel is ignored.
+    void doorbell(u32 word);
+
+    u32 read(u32 offset) override;
+    void write(u32 offset, u32 value) override;
+    std::string_view unit_name() const override { return "host"; }
+
+    void engine_ready(u32 engine_index) override;
+    void engine_fault(u32 engine_index, u32 chid, const MmuFault& fault) override;
+    void engine_error(u32 engine_index, u32 chid, u32 code, u32 info) override;
+
+    // One line per channel with work: where it is and what it waits for.
+    std::string describe() const;
+    const Channel* find_channel(u32 chid) const;
+
+    void reset();
+    void visit(sim::StateVisitor& visitor);
+
+private:
+    enum Op : u32 { kOpStep, kOpDoorbell, kOpRunlistSubmit, kOpPreempt, kOpRetry, kOpTimeslice, kOpNotice };
+    // What is told to the listener, in order, by kOpNotice events.
+    struct Notice {
+        bool is_fault = false;
+        ChipError error;
+        MmuFault fault;
+        void visit(sim::StateVisitor& visitor);
+    };
+
+    // PbdmaOwner
+    Engine* engine_for(const Pbdma& pbdma, u32 subchannel, u32& engine_index) override;
+    bool engines_idle(const Pbdma& pbdma) override;
+    void non_stall_interrupt(const Pbdma& pbdma) override;
+    void semaphore_written() override;
+    bool clear_faulted(u32 chid, bool engine) override;
+    void pbdma_fault(Pbdma& pbdma, const MmuFault& fault) override;
+
+    void on_event(u32 op, u64 arg) override;
+    SimTime now() const { return kernel_.now(); }
+    void schedule_in(u64 delay_ps, u32 op, u64 arg);
+
+    // Scheduling (host_schedule.cpp)
+    void ring(u32 word);
+    void load_runlist(u32 runlist_id);
+    void dispatch(Runlist& runlist);
+    Channel* pick_channel(Runlist& runlist, const TsgEntry& tsg, u32 tsg_index, u32 pbdma_index);
+    bool runnable(const Channel& channel) const;
+    bool tsg_blocked(const TsgEntry& tsg) const;
+    bool tsg_runnable(Runlist& runlist, u32 tsg_index);
+    bool others_runnable(const Runlist& runlist, const Channel& channel) const;
+    bool runlist_busy(const Runlist& runlist) const;
+    void load_channel(Runlist& runlist, Pbdma& pbdma, Channel& channel);
+    void unload(Pbdma& pbdma);
+    void step(Pbdma& pbdma);
+    void wake(Pbdma& pbdma, SimTime at);
+    void park(Pbdma& pbdma);
+    void retry_parked(u32 chid);
+    void timeslice_over(Runlist& runlist);
+    void start_preempt(u32 value);
+    void start_runlist_preempt(u32 mask);
+    void finish_preempts();
+    bool off_hardware(u32 chid) const;
+    Runlist* runlist_of(u32 chid);
+    Channel* channel(u32 chid);
+    void halt(Channel& channel);
+    void drop_from_engines(u32 chid);
+
+    // Registers (host_registers.cpp)
+    u32 read_pfifo(u32 offset) const;
+    void write_pfifo(u32 offset, u32 value);
+    u32 read_ccsr(u32 chid, bool instance) const;
+    void write_ccsr_instance(u32 chid, u32 value);
+    void write_ccsr_channel(u32 chid, u32 value);
+    u32 read_pbdma(const Pbdma& pbdma, u32 offset) const;
+    void write_pbdma(Pbdma& pbdma, u32 offset, u32 value);
+    u32 channel_status(const Channel& channel) const;
+    u32 pfifo_intr() const;
+    void update_interrupts();
+    void bind_error(u32 code);
+    void sched_error(u32 code);
+    void report_error(Pbdma& pbdma, Channel& channel);
+    void notice(const ChipError& error);
+    void notice(const MmuFault& fault);
+
+    sim::Kernel& kernel_;
+    const ChipSpec& spec_;
+    const TimingParams& timing_;
+    PhysicalMemory& memory_;
+    Mmu& mmu_;
+    IntrTree& intr_;
+    HostListener& listener_;
+    sim::TargetId target_ = 0;
+    std::vector<Engine*> engines_;  // by row of spec_.engines; null: not modelled
+
+    std::map<u32, Channel> channels_;  // those that CCSR has touched
+    std::vector<Runlist> runlists_;
+    std::vector<std::unique_ptr<Pbdma>> pbdmas_;
+    std::deque<Notice> notices_;
+
+    u32 intr_0_ = 0;  // stored bits of NV_PFIFO_INTR_0
+    u32 intr_en_0_ = 0;
+    u32 intr_en_1_ = 0;
+    u32 intr_mask_ = 0;
+    u32 intr_stall_ = 0;
+    u32 intr_runlist_ = 0;
+    u32 bind_error_ = 0;
+    u32 sched_error_ = 0;
+    u32 sched_disable_ = 0;
+    u32 preempt_ = 0;
+    bool preempt_ready_ = false;  // its latency is over
+    u32 runlist_preempt_ = 0;
+    u32 config_ = 0;
+    u32 acq_pretest_ = 0;
+    u32 userd_writeback_ = 0;
+    u32 clear_faulted_timeout_ = 0;
+    u32 eng_ctxsw_timeout_ = 0;
+    u32 virtual_channel_cfg_ = 0;
+    u64 doorbells_dropped_ = 0;
+};
+
+}  // namespace gpu
