@@ -4,9 +4,11 @@
 
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "gpu_model/addresses.h"
 #include "gpu_model/mem/memory.h"
+#include "gpu_model/mem/tlb.h"
 #include "sim/kernel.h"
 #include "sim/state_visitor.h"
 
@@ -27,6 +29,10 @@ struct MmuClient {
     u8 gpc_id = 0;
     bool privileged = false;
 };
+
+// GPC and hub client ids that this model itself needs (NV_PFAULT_CLIENT_*).
+inline constexpr u8 kClientGpcGcc = 0x11;
+inline constexpr u8 kClientHubHostCpu = 0x07;
 
 // One address space as an instance block names it.
 struct AddressSpace {
@@ -57,6 +63,10 @@ struct Translation {
     bool atomic_disable = false;
 };
 
+enum class FaultReplay : u8 {  // NV_PFB_PRI_MMU_INVALIDATE_REPLAY, and the same field of MEM_OP_C
+    None = 0, Start = 1, StartAckAll = 2, CancelTargeted = 3, CancelGlobal = 4, CancelVaGlobal = 5,
+};
+
 // An invalidation, from registers or from MEM_OP.
 struct TlbInvalidate {
     bool all_pdb = true;
@@ -65,7 +75,29 @@ struct TlbInvalidate {
     GpuVa va;
     u64 bytes = 0;
     bool hub_only = false;
-    u8 cache_level = 0;  // 0 ALL, 1 PTE_ONLY, 2 UP_TO_PDE0 ...
+    u8 cache_level = 0;  // 0 ALL, 1 PTE_ONLY, 2 UP_TO_PDE0 ...; only leaves are cached here, so every level is honoured
+    FaultReplay replay = FaultReplay::None;
+    u8 cancel_gpc_id = 0;
+    u8 cancel_client_id = 0;
+};
+
+// Where faults that stop an access go: buffers and registers of the MMU.
+class FaultSink {
+public:
+    virtual void on_mmu_fault(const MmuFault& fault) = 0;
+    virtual bool replayable_buffer_enabled() const = 0;
+
+protected:
+    ~FaultSink() = default;
+};
+
+// Whoever holds accesses that faulted replayably: told to try again, or to give up.
+class ReplayListener {
+public:
+    virtual void on_fault_replay(const TlbInvalidate& request) = 0;
+
+protected:
+    ~ReplayListener() = default;
 };
 
 class Mmu {
@@ -87,12 +119,29 @@ public:
     // Changes with every invalidation: whoever caches translations or code compares it.
     u64 generation() const { return generation_; }
 
+    // Delivers a fault to the fault buffers and registers (nowhere when no sink is attached). translate() never does it by itself:
+    // whether a miss stops anything is the client's affair.
+    void report_fault(const MmuFault& fault);
+    void attach_fault_sink(FaultSink& sink) { sink_ = &sink; }
+    void add_replay_listener(ReplayListener& listener) { listeners_.push_back(&listener); }
+
+    void reset();
     void visit(sim::StateVisitor& visitor);
 
 private:
+    // The block of the page's slot with that page's leaf in it, or nullptr and a fault type. Caches pages up to `last_page`.
+    const Tlb::Block* obtain_leaf(const AddressSpace& space, bool gpc, u64 page, u64 last_page, FaultType& type);
+    void evict_early();
+    u64 coalesced_end(const AddressSpace& space, bool gpc, u64 page, u64 last_page, u64 leaf);
+    MmuFault make_fault(const AddressSpace& space, FaultType type, AccessType access, GpuVa va, const MmuClient& client) const;
+
     sim::Kernel& kernel_;
     PhysicalMemory& memory_;
+    Tlb tlb_;
     u64 generation_ = 0;
+    u64 fills_ = 0;
+    FaultSink* sink_ = nullptr;
+    std::vector<ReplayListener*> listeners_;
 };
 
 }  // namespace gpu
