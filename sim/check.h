@@ -2,10 +2,10 @@
 // Guest input never reaches SIM_CHECK: it gets a status, an architected fault, or an unmodelled report.
 #pragma once
 
-#include <fmt/format.h>
-
+#include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "sim/types.h"
 
@@ -19,8 +19,9 @@ public:
     virtual ~FailureContext() = default;
 };
 
-// Thread-local: the run that a failing check describes. nullptr forgets it.
-void set_failure_context(const FailureContext* context);
+// Thread-local: the run that a failing check describes. nullptr forgets it. Returns the one before, to put back.
+const FailureContext* set_failure_context(const FailureContext* context);
+const FailureContext* failure_context();
 // The command line that repeats this process's run; printed as "reproduce: ..." by every failure banner.
 void set_repro_command(std::string command);
 const std::string& repro_command();
@@ -32,7 +33,7 @@ void set_failure_handler(FailureHandler handler);
 [[noreturn]] void check_failed(const char* condition, const char* file, int line, const char* function,
                                const std::string& operands);
 
-// "a=1 b=0x2": the macro passes the stringised operand list and the values.
+// "a=1 b=0x20000": the macro passes the stringised operand list and the values.
 template <typename... Values>
 std::string format_operands(std::string_view names, const Values&... values);
 

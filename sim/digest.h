@@ -1,8 +1,10 @@
 // 128-bit digests (XXH3-128), printed as 32 hex digits, the same on every host.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "sim/types.h"
 
@@ -21,6 +23,8 @@ struct Digest128 {
 };
 
 Digest128 digest_bytes(std::span<const u8> bytes, u64 seed = 0);
+// XXH3-64, for choices that follow from a name (random streams, fault points).
+u64 hash_bytes(std::span<const u8> bytes, u64 seed = 0);
 
 // Feeds little-endian words and bytes; the result depends on the byte stream only.
 class DigestBuilder {
@@ -35,7 +39,8 @@ public:
     Digest128 finish() const;
 
 private:
-    void* state_;
+    struct State;
+    std::unique_ptr<State> state_;
 };
 
 }  // namespace sim

@@ -1,6 +1,7 @@
 // The order of everything: events sorted by (time, phase, sequence), each a plain record that a snapshot can hold.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,7 @@ using TargetId = u32;
 struct EventHandle {
     u32 slot = ~u32{0};
     u32 generation = 0;
+    void visit(StateVisitor& visitor);  // a handle stays good over save and load of its queue
     friend bool operator==(EventHandle, EventHandle) = default;
 };
 
@@ -46,7 +48,7 @@ struct EventHandle {
 class EventQueue {
 public:
     // Targets are numbered in the order of registration, which construction makes the same in every run.
-    // The target must outlive the queue or be removed.
+    // The target must outlive the queue or be removed; removal drops its pending events. Precondition: a path has one target.
     TargetId add_target(std::string_view path, EventTarget& target);
     void remove_target(TargetId id);
 
@@ -58,26 +60,68 @@ public:
     bool cancel(EventHandle handle);
     bool pending(EventHandle handle) const;
 
-    bool empty() const;
+    bool empty() const { return live_ == 0; }
     // Time of the next event; SimTime::max() when there is none.
     SimTime next_time() const;
-    u32 pending_count() const;
+    u32 pending_count() const { return live_; }
     u64 dispatched() const { return dispatched_; }
 
     // Runs the next event, advancing now(). False when there is none.
     bool run_one();
-    // Runs every event with time <= limit, then advances now() to limit.
+    // Runs every event with time <= limit, then advances now() to limit (SimTime::max(): runs until none is left).
     void run_until(SimTime limit);
     // Moves now() forward to `time` without running anything. Precondition: no pending event is earlier.
     void advance_to(SimTime time);
 
-    // Pending events, sequence counter and time; targets are matched by path on load.
+    // Pending events, slots, sequence counter and time; targets are matched by path on load.
     void visit(StateVisitor& visitor);
 
 private:
+    // What the heap moves around: the sort key, and where the rest is.
+    struct Entry {
+        u64 time;
+        u64 order;  // phase above sequence; 0 never occurs
+        u32 slot;
+        u32 reserved;
+    };
+    // One pending event. A heap entry whose order differs from its slot's was cancelled and is skipped when it surfaces.
+    struct Slot {
+        u64 order = 0;  // 0: free
+        u64 arg = 0;
+        TargetId target = 0;
+        u32 op = 0;
+        u32 generation = 0;
+    };
+    struct Target {
+        std::string path;
+        EventTarget* target = nullptr;
+    };
+    struct SavedEvent;
+
+    static bool earlier(const Entry& a, const Entry& b);
+    u32 take_slot();
+    void free_slot(u32 index);
+    bool stale(const Entry& entry) const { return slots_[entry.slot].order != entry.order; }
+    void sift_up(std::size_t index, const Entry& entry);
+    void sift_down(std::size_t index, const Entry& entry) const;
+    void fill_hole() const;
+    void prune() const;
+    void rebuild();
+    std::vector<SavedEvent> saved_events(std::vector<std::string>& paths) const;
+    std::string load(const std::vector<SavedEvent>& events, const std::vector<std::string>& paths);
+
     SimTime now_;
     u64 dispatched_ = 0;
-    // Implementation members follow: a heap of small records and a slot table for cancel. No allocation in steady state.
+    u64 next_sequence_ = 1;
+    u32 live_ = 0;
+    // The heap may be tidied by a const function: what is pending stays the same.
+    mutable u32 stale_ = 0;
+    // While an event runs its heap place (the root) is vacant: the next schedule() fills it with one sift instead of two.
+    mutable bool hole_ = false;
+    mutable std::vector<Entry> heap_;  // 4-ary, by earlier()
+    std::vector<Slot> slots_;
+    std::vector<u32> free_slots_;  // last freed first
+    std::vector<Target> targets_;
 };
 
 }  // namespace sim

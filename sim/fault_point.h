@@ -10,6 +10,8 @@
 
 namespace sim {
 
+class StateVisitor;
+
 struct FaultRule {
     u64 numerator = 1;      // fires with this ratio...
     u64 denominator = 1;
@@ -21,6 +23,7 @@ struct FaultRule {
 class FaultPoints {
 public:
     explicit FaultPoints(u64 seed) : seed_(seed) {}
+    // Throws HostError when the ratio is not one (denominator 0, or numerator above it).
     void arm(std::string name, FaultRule rule);
     void disarm_all() { rules_.clear(); }
     bool any_armed() const { return !rules_.empty(); }
@@ -28,6 +31,8 @@ public:
     bool fires(std::string_view name, u64* argument = nullptr);
     // Every armed point with its visits and firings.
     std::string describe() const;
+    // Visits and firings of the armed points; the plan itself comes from the command line, so names must agree on load.
+    void visit(StateVisitor& visitor);
 
 private:
     struct Armed {

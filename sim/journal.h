@@ -45,6 +45,7 @@ protected:
 
 class Journal {
 public:
+    // Precondition: one word for each field of the type.
     void append(const RecordType& type, SimTime time, std::initializer_list<u64> words, std::span<const u8> payload = {});
     void note(SimTime time, std::string_view text);
     void add_sink(JournalSink& sink);
@@ -53,7 +54,9 @@ public:
     u64 count() const { return count_; }
     Digest128 chain() const { return chain_; }
     // The last records, oldest first, for failure banners; kept whether or not there is a sink.
+    static constexpr std::size_t kRecentRecords = 32;
     const std::deque<JournalRecord>& recent() const { return recent_; }
+    // One line: "#12 41.003772 us doorbell token=5 payload=0123..."
     static std::string format(const JournalRecord& record);
 
     void visit(StateVisitor& visitor);
@@ -63,6 +66,7 @@ private:
     Digest128 chain_;
     std::deque<JournalRecord> recent_;
     std::vector<JournalSink*> sinks_;
+    std::vector<u64> canonical_;  // the bytes being hashed; kept to spare the allocation
 };
 
 }  // namespace sim

@@ -47,13 +47,19 @@ public:
         StopReason reason = StopReason::Idle;
         std::string text;
     };
-    // Runs events until none is left, stop(), the limit, or the watchdog bites.
+    // Runs events until none is left, stop(), the limit (now() is then the limit), or the watchdog bites. Failing checks
+    // describe this run meanwhile. Exceptions of fibers and events pass through; the kernel may be run again.
     RunResult run(SimTime limit = SimTime::max());
 
     std::string describe_now() const override;
 
+    // Time, pending events, journal chain, fault visits and the unmodelled list. Precondition when saving: no fiber is suspended.
+    void visit(StateVisitor& visitor);
+
 private:
     KernelOptions options_;
+    bool stopping_ = false;
+    std::string stop_text_;
     EventQueue events_;
     Fibers fibers_;
     Journal journal_;

@@ -55,6 +55,8 @@ public:
     void restore();
 
 private:
+    void mark_range(u64 address, u64 bytes);
+
     std::string name_;
     u64 bytes_ = 0;
     struct Impl;

@@ -1,12 +1,18 @@
 // One function per component serves save, load, digest and diff.
 //   void Ptimer::visit(sim::StateVisitor& v) { v.field("alarm", alarm_); v.field("intr_en", intr_en_); }
+// The visitors themselves are in state_visitors.h.
 #pragma once
 
 #include <array>
+#include <deque>
 #include <map>
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "sim/types.h"
@@ -20,23 +26,46 @@ public:
     virtual Mode mode() const = 0;
     bool loading() const { return mode() == Mode::Load; }
 
-    // Scalars. Every other form is built from these four.
+    // Load never trusts its input. After the first failure the visitor leaves every further field as it is and answers no
+    // elements, so a component checks failed() only where it would act on what it read. What was loaded is then worthless.
+    virtual bool failed() const { return false; }
+    // A component's own check of what it loaded: `name` is the field, `why` one phrase. Ignored unless loading.
+    virtual void fail(std::string_view name, std::string_view why);
+
+    // Every form is built from these. A list has `count` elements, each one field of any form; a map has `count` pairs of
+    // fields, key then value, keys in ascending order. Both return the count to go through, which on load comes from the
+    // input and is bounded by what is left of it.
     virtual void u64_field(std::string_view name, u64& value) = 0;
     virtual void bytes_field(std::string_view name, std::vector<u8>& value) = 0;
     virtual void begin(std::string_view scope) = 0;
     virtual void end() = 0;
+    virtual u64 begin_list(std::string_view name, u64 count) = 0;
+    virtual void end_list() = 0;
+    virtual u64 begin_map(std::string_view name, u64 count) = 0;
+    virtual void end_map() = 0;
 
+    // A loaded value that does not fit the type is a failure.
     template <typename T>
         requires(std::is_integral_v<T> || std::is_enum_v<T>)
     void field(std::string_view name, T& value);
     void field(std::string_view name, SimTime& value) { u64_field(name, value.ps); }
     void field(std::string_view name, std::string& value);
+    void field(std::string_view name, std::vector<u8>& value) { bytes_field(name, value); }
+    void field(std::string_view name, std::vector<bool>& value);
     template <typename T, std::size_t N>
     void field(std::string_view name, std::array<T, N>& value);
     template <typename T>
     void field(std::string_view name, std::vector<T>& value);
-    template <typename K, typename V>
-    void field(std::string_view name, std::map<K, V>& value);
+    template <typename T>
+    void field(std::string_view name, std::deque<T>& value);
+    template <typename T>
+    void field(std::string_view name, std::optional<T>& value);
+    template <typename T, typename U>
+    void field(std::string_view name, std::pair<T, U>& value);
+    template <typename T, typename C>
+    void field(std::string_view name, std::set<T, C>& value);
+    template <typename K, typename V, typename C>
+    void field(std::string_view name, std::map<K, V, C>& value);
     // Anything with visit(StateVisitor&).
     template <typename T>
         requires requires(T& t, StateVisitor& v) { t.visit(v); }
@@ -45,6 +74,10 @@ public:
         value.visit(*this);
         end();
     }
+
+private:
+    template <typename Sequence>
+    void sequence(std::string_view name, Sequence& value);
 };
 
 }  // namespace sim

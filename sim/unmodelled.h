@@ -1,6 +1,6 @@
 // What a guest asked for and nobody models, by name. Each distinct key is counted; the list is printed at the end of a run.
-// `refused` entries got a correct architected refusal (they are only listed); `invented` ones would have needed made-up data, and a
-// run that has any exits with 3.
+// `refused` entries got a correct architected refusal (they are only listed); `invented` ones would have needed made-up
+// data, and a run that has any exits with 3.
 #pragma once
 
 #include <map>
@@ -11,6 +11,8 @@
 
 namespace sim {
 
+class StateVisitor;
+
 class Unmodelled {
 public:
     struct Entry {
@@ -18,12 +20,14 @@ public:
         SimTime first;
         bool invented = false;
         std::string detail;  // of the first occurrence: size, value
+        void visit(StateVisitor& visitor);
     };
     // key: "control 0x20801234 NAME", "register 0x00123456", "method C5C0 0x1b4c".
     void refused(std::string_view key, SimTime now, std::string_view detail = {}) { add(key, now, false, detail); }
     void invented(std::string_view key, SimTime now, std::string_view detail = {}) { add(key, now, true, detail); }
     const std::map<std::string, Entry, std::less<>>& entries() const { return entries_; }
     bool any_invented() const { return any_invented_; }
+    void visit(StateVisitor& visitor);
 
 private:
     void add(std::string_view key, SimTime now, bool invented, std::string_view detail) {
