@@ -1,0 +1,201 @@
+#include "rm/client/adapter.h"
+
+#include <fmt/format.h>
+
+#include "rm/abi/g_rpc_structures.h"
+#include "rm/client/engine_map.h"
+
+namespace rm::client {
+
+namespace {
+
+constexpr u32 kMailboxSuspended = 0x80000000;
+constexpr u32 kServicePassesMax = 16;  // an interrupt that cannot be cleared must not hold the handler
+
+}  // namespace
+
+void StaticInfo::visit(sim::StateVisitor& visitor) {
+    visitor.field("fb_bytes", fb_bytes);
+    visitor.field("bar1_root", bar1_root);
+    visitor.field("bar2_root", bar2_root);
+    visitor.field("internal_client", internal_client);
+    visitor.field("internal_device", internal_device);
+    visitor.field("internal_subdevice", internal_subdevice);
+    visitor.field("gid", gid);
+    visitor.field("name", name);
+    visitor.field("name_unicode", name_unicode);
+    visitor.field("short_name", short_name);
+}
+
+void EngineInfo::visit(sim::StateVisitor& visitor) {
+    visitor.field("rm_engine", rm_engine);
+    visitor.field("runlist", runlist);
+    visitor.field("mmu_fault_id", mmu_fault_id);
+}
+
+void InterruptVector::visit(sim::StateVisitor& visitor) {
+    visitor.field("mc_engine", mc_engine);
+    visitor.field("stall", stall);
+    visitor.field("nonstall", nonstall);
+}
+
+void Adapter::Page::visit(sim::StateVisitor& visitor) {
+    visitor.field("address", address);
+    visitor.field("bytes", bytes);
+}
+
+Adapter::Adapter(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice& device, HostServices& host, AdapterEvents& events)
+    : kernel_(kernel),
+      version_(version),
+      host_(host),
+      events_(events),
+      io_(kernel, device),
+      pci_(io_),
+      rpc_(kernel, version, io_, host, *this),
+      bar2_(io_),
+      bar1_tables_(*this) {}
+
+Adapter::~Adapter() = default;
+
+void Adapter::stop() {
+    if (!started_) return;
+    rpc_unloading_guest_driver_v1F_07 request{};
+    std::vector<u8> payload(sizeof(request));
+    Status status = rpc_.call("NV_VGPU_MSG_FUNCTION_UNLOADING_GUEST_DRIVER", payload);
+    if (status != NV_OK)
+        kernel_.journal().note(kernel_.now(), fmt::format("driver: UNLOADING_GUEST_DRIVER: {}", status_text(status)));
+    else if (!io_.reg_poll(reg::NV_PGSP_FALCON_MAILBOX0, ~u32{0}, kMailboxSuspended, kDefaultTimeout))
+        kernel_.journal().note(kernel_.now(), "driver: the firmware did not report that it is suspended");
+    io_.reg_write(reg::NV_CPU_INTR_TOP_EN_CLEAR, reg::kIntrTopMask);
+    pci_.disable_msi();
+    io_.reg_write(reg::NV_PGSP_FALCON_ENGINE, 1);
+    io_.reg_write(reg::NV_PGSP_FALCON_ENGINE, 0);
+    io_.settle();
+    release_memory();
+    started_ = false;
+}
+
+void Adapter::release_memory() {
+    rpc_.destroy();
+    for (const Page& page : pages_) host_.free_pages({page.address}, page.bytes);
+    pages_.clear();
+    bar1_tables_ = PageTables(*this);
+    bar2_.close();
+    bar1_.clear();
+    fb_.clear();
+    engines_.clear();
+    vectors_.clear();
+    libos_arguments_ = 0;
+}
+
+void Adapter::service_interrupts() {
+    if (vectors_.empty()) return;
+    io_.reg_write(reg::NV_CPU_INTR_TOP_EN_CLEAR, reg::kIntrTopMask);
+    for (u32 pass = 0; pass < kServicePassesMax; ++pass) {
+        u32 top = io_.reg_read(reg::NV_CPU_INTR_TOP) & reg::kIntrTopMask;
+        bool any = false;
+        for (u32 leaf = 0; leaf < reg::kIntrLeafCount; ++leaf) {
+            if ((top >> leaf / 2 & 1) == 0) continue;
+            u32 pending = io_.reg_read(reg::NV_CPU_INTR_LEAF(leaf)) & io_.reg_read(reg::NV_CPU_INTR_LEAF_EN_SET(leaf));
+            if (pending == 0) continue;
+            any = true;
+            serve_leaf(leaf, pending);
+        }
+        if (!any) break;
+    }
+    // Writing the enables again re-arms the message: anything that came meanwhile raises it anew.
+    io_.reg_write(reg::NV_CPU_INTR_TOP_EN_SET, reg::kIntrTopMask);
+}
+
+void Adapter::serve_leaf(u32 leaf, u32 pending) {
+    for (u32 bit = 0; bit < 32; ++bit) {
+        if ((pending >> bit & 1) == 0) continue;
+        u32 vector = leaf * 32 + bit;
+        for (const InterruptVector& row : vectors_) {
+            if (row.nonstall == vector) {
+                // A pulse: cleared first, so that one that comes while it is served is not lost.
+                io_.reg_write(reg::NV_CPU_INTR_LEAF(leaf), u32{1} << bit);
+                events_.on_nonstall(row.mc_engine);
+            } else if (row.stall == vector && row.mc_engine == MC_ENGINE_IDX_GSP) {
+                serve_gsp();
+            }
+        }
+        io_.reg_write(reg::NV_CPU_INTR_LEAF(leaf), u32{1} << bit);
+    }
+}
+
+void Adapter::serve_gsp() {
+    u32 status = io_.reg_read(reg::NV_PGSP_FALCON_IRQSTAT);
+    u32 pending = status & io_.reg_read(reg::NV_PGSP_RISCV_IRQMASK) & io_.reg_read(reg::NV_PGSP_RISCV_IRQDEST);
+    if (reg::NV_PFALCON_IRQ_HALT::get(pending) != 0) {
+        io_.reg_write(reg::NV_PGSP_FALCON_IRQSCLR, reg::NV_PFALCON_IRQ_HALT::make(1));
+        kernel_.journal().note(kernel_.now(), "NVRM: Xid (PCI:0000:01:00): 120, GSP halted");
+    }
+    if (reg::NV_PFALCON_IRQ_SWGEN0::get(pending) != 0) {
+        io_.reg_write(reg::NV_PGSP_FALCON_IRQSCLR, reg::NV_PFALCON_IRQ_SWGEN0::make(1));
+        rpc_.drain();
+    }
+}
+
+std::optional<gpu::FbPa> Adapter::alloc_fb(RangeHeap::Request request) {
+    std::optional<u64> address = fb_.alloc(request);
+    if (!address) return std::nullopt;
+    return gpu::FbPa{*address};
+}
+
+void Adapter::free_fb(gpu::FbPa address, u64 bytes) { fb_.free(address.value, bytes); }
+
+// Page tables sit at the top of video memory, away from what clients allocate from the bottom.
+std::optional<gpu::FbPa> Adapter::alloc_table() {
+    std::optional<gpu::FbPa> table = alloc_fb({.bytes = kPage4K, .alignment = kPage4K, .from_top = true});
+    if (table)
+        for (u64 offset = 0; offset < kPage4K; offset += 8) bar2_.write64(*table + offset, 0);
+    return table;
+}
+
+void Adapter::free_table(gpu::FbPa table) { free_fb(table, kPage4K); }
+
+std::optional<u64> Adapter::map_bar1(gpu::FbPa address, u64 bytes, u64 page_bytes, const LeafAttributes& attributes) {
+    std::optional<u64> offset = bar1_.alloc({.bytes = bytes, .alignment = page_bytes});
+    if (!offset) return std::nullopt;
+    if (!bar1_tables_.map({*offset}, bytes, page_bytes, {gpu::Aperture::Vid, address.value}, attributes)) {
+        bar1_.free(*offset, bytes);
+        return std::nullopt;
+    }
+    io_.invalidate_tlb(bar1_tables_.root(), true);
+    return offset;
+}
+
+void Adapter::unmap_bar1(u64 offset, u64 bytes, u64 page_bytes) {
+    bar1_tables_.unmap({offset}, bytes, page_bytes);
+    io_.invalidate_tlb(bar1_tables_.root(), true);
+    bar1_.free(offset, bytes);
+}
+
+std::optional<u32> Adapter::runlist_of(u32 rm_engine) const {
+    for (const EngineInfo& engine : engines_)
+        if (engine.rm_engine == rm_engine) return engine.runlist;
+    return std::nullopt;
+}
+
+void Adapter::visit(sim::StateVisitor& visitor) {
+    visitor.field("pci", pci_);
+    visitor.field("rpc", rpc_);
+    visitor.field("bar2", bar2_);
+    visitor.field("bar1_tables", bar1_tables_);
+    visitor.field("fb", fb_);
+    visitor.field("bar1", bar1_);
+    visitor.field("info", info_);
+    visitor.field("pages", pages_);
+    visitor.field("libos_arguments", libos_arguments_);
+    visitor.field("engines", engines_);
+    visitor.field("vectors", vectors_);
+    visitor.field("channels_per_runlist", channels_per_runlist_);
+    visitor.field("boot0", boot0_);
+    visitor.field("boot42", boot42_);
+    visitor.field("graphics_client", graphics_client_);
+    visitor.field("started", started_);
+    visitor.field("start_status", start_status_);
+}
+
+}  // namespace rm::client

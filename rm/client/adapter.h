@@ -1,0 +1,148 @@
+// One GPU from the kernel driver's side: bring-up and shut-down of the firmware, what the firmware said about the chip, the heaps of video
+// memory and BAR1, the interrupt handler.
+// Source: open-gpu-kernel-modules 570.144, osinit.c (RmInitAdapter), kernel_gsp.c, kern_bus.c, intr_tu102.c.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "rm/client/bar2_window.h"
+#include "rm/client/pci_function.h"
+#include "rm/client/range_heap.h"
+#include "rm/client/rpc.h"
+
+namespace rm::client {
+
+// What the driver above the adapter hears from the chip.
+class AdapterEvents {
+public:
+    virtual void on_rpc_event(const msgq::Record& record) = 0;
+    // The non-stall interrupt of an engine (MC_ENGINE_IDX).
+    virtual void on_nonstall(u32 mc_engine) = 0;
+
+protected:
+    ~AdapterEvents() = default;
+};
+
+// The parts of GspStaticConfigInfo that the driver keeps.
+struct StaticInfo {
+    u64 fb_bytes = 0;
+    u64 bar1_root = 0;
+    u64 bar2_root = 0;
+    u32 internal_client = 0;
+    u32 internal_device = 0;
+    u32 internal_subdevice = 0;
+    std::vector<u8> gid;            // 16 bytes
+    std::vector<u8> name;           // 64 bytes, ASCII
+    std::vector<u8> name_unicode;   // 128 bytes
+    std::vector<u8> short_name;
+    void visit(sim::StateVisitor& visitor);
+};
+
+struct EngineInfo {
+    u32 rm_engine = 0;
+    u32 runlist = 0;
+    u32 mmu_fault_id = 0;
+    void visit(sim::StateVisitor& visitor);
+};
+
+struct InterruptVector {
+    u32 mc_engine = 0;
+    u32 stall = 0;
+    u32 nonstall = 0;
+    void visit(sim::StateVisitor& visitor);
+};
+
+class Adapter final : private RpcEventSink, private TableStore {
+public:
+    Adapter(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice& device, HostServices& host, AdapterEvents& events);
+    ~Adapter();
+
+    // On a fiber. Anything but NV_OK: the adapter is down and can be started again.
+    Status start();
+    void stop();
+    bool started() const { return started_; }
+    Status last_start_status() const { return start_status_; }
+
+    // The interrupt handler; not on a fiber.
+    void service_interrupts();
+
+    ChipIo& io() { return io_; }
+    Rpc& rpc() { return rpc_; }
+    PciFunction& pci() { return pci_; }
+    const StaticInfo& info() const { return info_; }
+    Status internal_control(u32 cmd, std::span<u8> params);
+
+    // Identification registers, read at start.
+    u32 boot0() const { return boot0_; }
+    u32 boot42() const { return boot42_; }
+
+    // Video memory. Empty: none left.
+    std::optional<gpu::FbPa> alloc_fb(RangeHeap::Request request);
+    void free_fb(gpu::FbPa address, u64 bytes);
+    u64 fb_free_bytes() const { return fb_.free_bytes(); }
+    TableStore& table_store() { return *this; }
+
+    // A window of BAR1 onto video memory; page_bytes as PageTables::map. Empty: no room.
+    std::optional<u64> map_bar1(gpu::FbPa address, u64 bytes, u64 page_bytes, const LeafAttributes& attributes);
+    void unmap_bar1(u64 offset, u64 bytes, u64 page_bytes);
+
+    std::optional<u32> runlist_of(u32 rm_engine) const;
+    const std::vector<EngineInfo>& engines() const { return engines_; }
+    u32 channels_per_runlist() const { return channels_per_runlist_; }
+
+    void visit(sim::StateVisitor& visitor);
+
+private:
+    struct Page {
+        u64 address = 0;
+        u64 bytes = 0;
+        void visit(sim::StateVisitor& visitor);
+    };
+    // The steps of start(), in order.
+    Status identify();
+    Status prepare_firmware_memory();
+    Status send_preboot_messages();
+    Status start_firmware();
+    Status exchange_versions();
+    Status read_static_info();
+    Status read_chip_tables();
+    Status set_up_bars();
+    Status load_graphics_info();
+    Status enable_interrupts();
+    void release_memory();
+    std::optional<gpu::SysPa> alloc_page(u64 bytes);
+    void serve_leaf(u32 leaf, u32 pending);
+    void serve_gsp();
+
+    void on_rpc_event(const msgq::Record& record) override { events_.on_rpc_event(record); }
+    std::optional<gpu::FbPa> alloc_table() override;
+    void free_table(gpu::FbPa table) override;
+    u64 read_entry(gpu::FbPa address) override { return bar2_.read64(address); }
+    void write_entry(gpu::FbPa address, u64 value) override { bar2_.write64(address, value); }
+
+    sim::Kernel& kernel_;
+    const DriverVersion& version_;
+    HostServices& host_;
+    AdapterEvents& events_;
+    ChipIo io_;
+    PciFunction pci_;
+    Rpc rpc_;
+    Bar2Window bar2_;
+    PageTables bar1_tables_;
+    RangeHeap fb_;
+    RangeHeap bar1_;
+    StaticInfo info_;
+    std::vector<Page> pages_;  // system memory handed to the firmware
+    u64 libos_arguments_ = 0;
+    std::vector<EngineInfo> engines_;
+    std::vector<InterruptVector> vectors_;
+    u32 channels_per_runlist_ = 0;
+    u32 boot0_ = 0;
+    u32 boot42_ = 0;
+    u32 graphics_client_ = 0;
+    bool started_ = false;
+    Status start_status_ = NV_OK;
+};
+
+}  // namespace rm::client

@@ -1,0 +1,411 @@
+// The steps of bring-up, in the driver's order: osinit.c:RmInitAdapter, kernel_gsp.c:kgspInitRm, then the device-init controls.
+// Not modelled on the kernel side: loading of the firmware's images (BootMode::Warm starts after it), display, NVLink, fault buffers.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rm/abi/cl0000.h"
+#include "rm/abi/cl0080.h"
+#include "rm/abi/cl2080.h"
+#include "rm/abi/ctrl2080fb.h"
+#include "rm/abi/ctrl2080fifo.h"
+#include "rm/abi/ctrl2080internal.h"
+#include "rm/abi/g_rpc_structures.h"
+#include "rm/abi/libos_init_args.h"
+#include "rm/abi/registry.h"
+#include "rm/client/adapter.h"
+#include "rm/client/class_table.h"
+#include "rm/client/control_table.h"
+#include "rm/client/engine_map.h"
+
+namespace rm::client {
+
+namespace {
+
+constexpr u32 kChipId = 0x164;  // TU104
+constexpr u64 kLogBytes = 0x10000;
+constexpr u64 kArgumentBytes = 0x1000;
+constexpr u8 kLibosContiguous = 1;
+constexpr u8 kLibosSystemMemory = 1;
+constexpr SimTime kResetTimeout = SimTime::from_ms(10);
+constexpr u32 kDeviceTablesMax = 8;  // a firmware that always says "more" is refused
+constexpr u32 kGraphicsClient = 0xC1D0FF00;  // the driver's own client for graphics data (model: outside what processes get)
+constexpr u32 kGraphicsDevice = 0xC1D0FF01;
+constexpr u32 kGraphicsSubdevice = 0xC1D0FF02;
+constexpr u32 kUpdateBarPdeBar2 = 1;
+constexpr u64 kRootLevelShift = 47;
+constexpr u16 kMsiData = 0x0041;  // the vector that the operating system gave (model)
+
+// Init controls whose answer nobody keeps; `needed` false: NV_ERR_NOT_SUPPORTED does not stop bring-up.
+struct InitControl {
+    u32 cmd;
+    bool needed;
+};
+constexpr InitControl kPreInit[] = {
+    {0x20800a36, true},   // INTERNAL_GPU_GET_CHIP_INFO
+    {0x20800a41, true},   // INTERNAL_GPU_GET_USER_REGISTER_ACCESS_MAP
+    {0x208001b0, false},  // GPU_GET_CONSTRUCTED_FALCON_INFO
+    {0x20800a1c, true},   // INTERNAL_MEMSYS_GET_STATIC_CONFIG
+    {0x20800a59, true},   // INTERNAL_GMMU_GET_STATIC_INFO
+    {0x20802a08, false},  // CE_GET_FAULT_METHOD_BUFFER_SIZE
+};
+constexpr InitControl kGraphicsInit[] = {
+    {0x20800a1f, true},  {0x20800a2a, true},  {0x20800a26, true},  {0x20800a22, true},  {0x20800a30, false}, {0x20800a2c, false},
+    {0x20800a2e, false}, {0x20800a34, false}, {0x20800a3d, true},  {0x20800a3f, false}, {0x20800a48, false}, {0x20800a32, true},
+};
+
+u64 pack_id8(std::string_view name) {
+    u64 id = 0;
+    for (char letter : name) id = id << 8 | static_cast<u8>(letter);
+    return id;
+}
+
+// Wire structs that differ by version are filled by name.
+class NamedStruct {
+public:
+    NamedStruct(const DriverVersion& version, std::string_view name)
+        : version_(version), name_(name), bytes_(struct_bytes(version, name)) {}
+    void set(std::string_view field, u64 value) {
+        std::optional<FieldPlace> place = field_place(version_, name_, field);
+        if (!place || place->bytes > sizeof(value) || place->offset + place->bytes > bytes_.size()) return;
+        for (u32 i = 0; i < place->bytes; ++i) bytes_[place->offset + i] = static_cast<u8>(value >> (8 * i));
+    }
+    u64 get(std::string_view field) const {
+        std::optional<FieldPlace> place = field_place(version_, name_, field);
+        u64 value = 0;
+        if (!place || place->bytes > sizeof(value) || place->offset + place->bytes > bytes_.size()) return 0;
+        for (u32 i = 0; i < place->bytes; ++i) value |= u64{bytes_[place->offset + i]} << (8 * i);
+        return value;
+    }
+    std::vector<u8> slice(std::string_view field) const {
+        std::optional<FieldPlace> place = field_place(version_, name_, field);
+        if (!place || place->offset + place->bytes > bytes_.size()) return {};
+        auto first = bytes_.begin() + place->offset;
+        return {first, first + place->bytes};
+    }
+    u64 offset(std::string_view field) const {
+        std::optional<FieldPlace> place = field_place(version_, name_, field);
+        return place ? place->offset : 0;
+    }
+    std::vector<u8>& bytes() { return bytes_; }
+
+private:
+    const DriverVersion& version_;
+    std::string_view name_;
+    std::vector<u8> bytes_;
+};
+
+}  // namespace
+
+Status Adapter::start() {
+    using Step = Status (Adapter::*)();
+    struct Row {
+        std::string_view name;
+        Step step;
+    };
+    static constexpr Row steps[] = {
+        {"identify the chip", &Adapter::identify},
+        {"allocate the firmware's memory", &Adapter::prepare_firmware_memory},
+        {"queue SET_SYSTEM_INFO and SET_REGISTRY", &Adapter::send_preboot_messages},
+        {"start the firmware", &Adapter::start_firmware},
+        {"SET_GUEST_SYSTEM_INFO", &Adapter::exchange_versions},
+        {"GET_GSP_STATIC_INFO", &Adapter::read_static_info},
+        {"read the chip's tables", &Adapter::read_chip_tables},
+        {"set up BAR1 and BAR2", &Adapter::set_up_bars},
+        {"load graphics data", &Adapter::load_graphics_info},
+        {"enable interrupts", &Adapter::enable_interrupts},
+    };
+    for (const Row& row : steps) {
+        start_status_ = (this->*row.step)();
+        io_.settle();
+        if (start_status_ == NV_OK) continue;
+        kernel_.journal().note(kernel_.now(), fmt::format("NVRM: RmInitAdapter failed at \"{}\": {} (0x{:x})", row.name,
+                                                          status_text(start_status_), start_status_));
+        pci_.disable_msi();
+        release_memory();
+        return start_status_;
+    }
+    started_ = true;
+    return NV_OK;
+}
+
+Status Adapter::identify() {
+    if (!pci_.enable()) return NV_ERR_GPU_IS_LOST;
+    boot0_ = io_.reg_read(reg::NV_PMC_BOOT_0);
+    boot42_ = io_.reg_read(reg::NV_PMC_BOOT_42);
+    if (boot0_ == ~u32{0} || boot42_ == ~u32{0}) {
+        kernel_.journal().note(kernel_.now(), "driver: NV_PMC_BOOT_0 reads all ones: the device does not respond (Xid 79)");
+        return NV_ERR_GPU_IS_LOST;
+    }
+    if (reg::NV_PMC_BOOT_42_CHIP_ID::get(boot42_) != kChipId) {
+        kernel_.journal().note(kernel_.now(),
+                               fmt::format("driver: NV_PMC_BOOT_42 0x{:08x} names chip 0x{:x}, must be 0x{:x} (TU104)", boot42_,
+                                           reg::NV_PMC_BOOT_42_CHIP_ID::get(boot42_), kChipId));
+        return NV_ERR_NOT_SUPPORTED;
+    }
+    u64 time = kernel_.now().ns();
+    io_.reg_write(reg::NV_PTIMER_TIME_1, static_cast<u32>(time >> 32));
+    io_.reg_write(reg::NV_PTIMER_TIME_0, static_cast<u32>(time));
+    return NV_OK;
+}
+
+std::optional<gpu::SysPa> Adapter::alloc_page(u64 bytes) {
+    gpu::SysPa page = host_.alloc_pages(bytes);
+    if (page.value == 0) return std::nullopt;
+    pages_.push_back({page.value, bytes});
+    return page;
+}
+
+Status Adapter::prepare_firmware_memory() {
+    Status status = rpc_.create();
+    if (status != NV_OK) return status;
+    std::vector<u8> libos(kArgumentBytes);
+    u64 at = 0;
+    auto add = [&](std::string_view name, gpu::SysPa address, u64 bytes) {
+        LibosMemoryRegionInitArgument region{};
+        region.id8 = pack_id8(name);
+        region.pa = address.value;
+        region.size = bytes;
+        region.kind = kLibosContiguous;
+        region.loc = kLibosSystemMemory;
+        store(std::span<u8>(libos), region, at);
+        at += sizeof(region);
+    };
+    for (std::string_view log : {"LOGINIT", "LOGINTR", "LOGRM", "LOGMNOC"}) {
+        std::optional<gpu::SysPa> buffer = alloc_page(kLogBytes);
+        if (!buffer) return NV_ERR_NO_MEMORY;
+        // Word 0 is the put pointer, then the address of each page.
+        std::vector<u8> pages(8 + kLogBytes / kPage4K * 8);
+        for (u64 page = 0; page < kLogBytes / kPage4K; ++page)
+            store(std::span<u8>(pages), buffer->value + page * kPage4K, 8 + page * 8);
+        host_.write(*buffer, pages);
+        add(log, *buffer, kLogBytes);
+    }
+    std::optional<gpu::SysPa> arguments = alloc_page(kArgumentBytes);
+    std::optional<gpu::SysPa> libos_page = alloc_page(kArgumentBytes);
+    if (!arguments || !libos_page) return NV_ERR_NO_MEMORY;
+    NamedStruct cached(version_, "GSP_ARGUMENTS_CACHED");
+    cached.set("messageQueueInitArguments.sharedMemPhysAddr", rpc_.shared_memory().value);
+    cached.set("messageQueueInitArguments.pageTableEntryCount", rpc_.shared_page_count());
+    cached.set("messageQueueInitArguments.cmdQueueOffset", msgq::kCmdQueueOffset);
+    cached.set("messageQueueInitArguments.statQueueOffset", msgq::kStatQueueOffset);
+    cached.set("bDmemStack", 1);
+    host_.write(*arguments, cached.bytes());
+    add("RMARGS", *arguments, kArgumentBytes);
+    host_.write(*libos_page, libos);
+    libos_arguments_ = libos_page->value;
+    return NV_OK;
+}
+
+Status Adapter::send_preboot_messages() {
+    NamedStruct info(version_, "GspSystemInfo");
+    info.set("gpuPhysAddr", pci_.registers().address);
+    info.set("gpuPhysFbAddr", pci_.framebuffer().address);
+    info.set("gpuPhysInstAddr", pci_.instance().address);
+    info.set("nvDomainBusDeviceFunc", u64{pci_.location().domain} << 32 | u64{pci_.location().bus} << 8 | u64{pci_.location().slot} << 3);
+    info.set("maxUserVa", 0x7FFFFFFFF000);
+    info.set("pciConfigMirrorBase", 0x88000);
+    info.set("pciConfigMirrorSize", 0x1000);
+    info.set("PCIDeviceID", u32{pci_.device()} << 16 | pci_.vendor());
+    info.set("PCISubDeviceID", pci_.subsystem());
+    info.set("PCIRevisionID", pci_.revision());
+    info.set("bFlrSupported", 1);
+    info.set("hostPageSize", kPage4K);
+    Status status = rpc_.send_async("NV_VGPU_MSG_FUNCTION_GSP_SET_SYSTEM_INFO", info.bytes());
+    if (status != NV_OK) return status;
+
+    // The packer refuses an empty table, so one key that is off by default travels always.
+    constexpr std::string_view kKey = "RMForcePcieConfigSave";
+    PACKED_REGISTRY_TABLE table{};
+    PACKED_REGISTRY_ENTRY entry{};
+    entry.nameOffset = sizeof(table) + sizeof(entry);
+    entry.type = REGISTRY_TABLE_ENTRY_TYPE_DWORD;
+    entry.length = sizeof(u32);
+    table.numEntries = 1;
+    table.size = static_cast<u32>(entry.nameOffset + kKey.size() + 1);
+    std::vector<u8> registry(table.size);
+    store(std::span<u8>(registry), table);
+    store(std::span<u8>(registry), entry, sizeof(table));
+    std::copy(kKey.begin(), kKey.end(), registry.begin() + entry.nameOffset);
+    return rpc_.send_async("NV_VGPU_MSG_FUNCTION_SET_REGISTRY", registry);
+}
+
+Status Adapter::start_firmware() {
+    // Reset into RISC-V, tell the core its revision, hand over the arguments, start.
+    io_.reg_write(reg::NV_PGSP_FALCON_ENGINE, 1);
+    io_.reg_write(reg::NV_PGSP_FALCON_ENGINE, 0);
+    if (!io_.reg_poll(reg::NV_PGSP_FALCON_DMACTL, static_cast<u32>(reg::NV_PFALCON_DMACTL_SCRUBBING::kMask), 0, kResetTimeout))
+        return NV_ERR_TIMEOUT;
+    io_.reg_write(reg::NV_PGSP_FALCON_RM, boot0_);
+    io_.reg_write(reg::NV_PGSP_FALCON_MAILBOX0, static_cast<u32>(libos_arguments_));
+    io_.reg_write(reg::NV_PGSP_FALCON_MAILBOX1, static_cast<u32>(libos_arguments_ >> 32));
+    io_.reg_write(reg::NV_PGSP_FALCON_CPUCTL, reg::NV_PFALCON_CPUCTL_STARTCPU::make(1));
+    io_.reg_write(reg::NV_PGSP_FALCON_OS, 0);
+    if (reg::NV_PRISCV_CORE_SWITCH_ACTIVE::get(io_.reg_read(reg::NV_PGSP_RISCV_STATUS)) != 1) return NV_ERR_NOT_READY;
+    io_.settle();
+    Status status = rpc_.link_status_queue();
+    return status == NV_OK ? rpc_.wait_init_done() : status;
+}
+
+Status Adapter::exchange_versions() {
+    rpc_set_guest_system_info_v03_00 info{};
+    RpcVersion rpc_version_pair = rpc_version(version_);
+    info.vgxVersionMajorNum = rpc_version_pair.major;
+    info.vgxVersionMinorNum = rpc_version_pair.minor;
+    std::string_view name = version_name(version_);
+    auto put = [](char(&field)[256], std::string_view text) {
+        std::copy_n(text.begin(), std::min<std::size_t>(text.size(), sizeof(field) - 1), field);
+    };
+    put(info.guestDriverVersion, name);
+    put(info.guestVersion, name);
+    put(info.guestTitle, name);
+    info.guestDriverVersionBufferLength = static_cast<u32>(name.size() + 1);
+    info.guestVersionBufferLength = static_cast<u32>(name.size() + 1);
+    info.guestTitleBufferLength = static_cast<u32>(name.size() + 1);
+    std::vector<u8> payload(sizeof(info));
+    store(std::span<u8>(payload), info);
+    u32 result_private = 0;
+    Status status = rpc_.call("NV_VGPU_MSG_FUNCTION_SET_GUEST_SYSTEM_INFO", payload, &result_private);
+    if (status != NV_OK) return status;
+    std::optional<rpc_set_guest_system_info_v03_00> answer = load<rpc_set_guest_system_info_v03_00>(payload);
+    bool same = answer && answer->vgxVersionMajorNum == rpc_version_pair.major && answer->vgxVersionMinorNum == rpc_version_pair.minor;
+    if (result_private != 0 && !same) return NV_ERR_INVALID_STATE;
+    return NV_OK;
+}
+
+Status Adapter::read_static_info() {
+    NamedStruct info(version_, "GspStaticConfigInfo");
+    Status status = rpc_.call("NV_VGPU_MSG_FUNCTION_GET_GSP_STATIC_INFO", info.bytes());
+    if (status != NV_OK) return status;
+    info_ = {};
+    info_.fb_bytes = info.get("fb_length");
+    info_.bar1_root = info.get("bar1PdeBase");
+    info_.bar2_root = info.get("bar2PdeBase");
+    info_.internal_client = static_cast<u32>(info.get("hInternalClient"));
+    info_.internal_device = static_cast<u32>(info.get("hInternalDevice"));
+    info_.internal_subdevice = static_cast<u32>(info.get("hInternalSubdevice"));
+    info_.name = info.slice("gpuNameString");
+    info_.short_name = info.slice("gpuShortNameString");
+    info_.name_unicode = info.slice("gpuNameString_Unicode");
+    info_.gid = info.slice("gidInfo.data");
+    info_.gid.resize(16);
+
+    std::optional<NV2080_CTRL_CMD_FB_GET_FB_REGION_INFO_PARAMS> regions =
+        load<NV2080_CTRL_CMD_FB_GET_FB_REGION_INFO_PARAMS>(info.bytes(), info.offset("fbRegionInfoParams"));
+    if (!regions || regions->numFBRegions == 0 || regions->numFBRegions > std::size(regions->fbRegion)) return NV_ERR_INVALID_DATA;
+    fb_.clear();
+    u64 previous_limit = 0;
+    for (u32 i = 0; i < regions->numFBRegions; ++i) {
+        const NV2080_CTRL_CMD_FB_GET_FB_REGION_FB_REGION_INFO& region = regions->fbRegion[i];
+        bool ascending = i == 0 || region.base > previous_limit;
+        if (region.limit < region.base || region.limit >= (u64{1} << 40) || !ascending) return NV_ERR_INVALID_DATA;
+        previous_limit = region.limit;
+        if (region.reserved == 0) fb_.add(region.base, region.limit - region.base + 1);
+    }
+    return fb_.empty() || info_.fb_bytes > previous_limit + 1 ? NV_ERR_INVALID_DATA : NV_OK;
+}
+
+Status Adapter::internal_control(u32 cmd, std::span<u8> params) {
+    return rpc_.rm_control(info_.internal_client, info_.internal_subdevice, cmd, params);
+}
+
+Status Adapter::read_chip_tables() {
+    for (const InitControl& row : kPreInit) {
+        std::vector<u8> params(control_bytes(version_, row.cmd).value_or(0));
+        Status status = internal_control(row.cmd, params);
+        if (status != NV_OK && (row.needed || (status != NV_ERR_NOT_SUPPORTED && status != NV_ERR_OBJECT_NOT_FOUND))) return status;
+    }
+    engines_.clear();
+    for (u32 round = 0; round < kDeviceTablesMax; ++round) {
+        NV2080_CTRL_FIFO_GET_DEVICE_INFO_TABLE_PARAMS table{};
+        constexpr u32 kEntries = std::size(table.entries);
+        table.baseIndex = round * kEntries;
+        std::vector<u8> params(sizeof(table));
+        store(std::span<u8>(params), table);
+        Status status = internal_control(0x20801112, params);  // FIFO_GET_DEVICE_INFO_TABLE
+        if (status != NV_OK) return status;
+        table = load_prefix<NV2080_CTRL_FIFO_GET_DEVICE_INFO_TABLE_PARAMS>(params);
+        if (table.numEntries > kEntries) return NV_ERR_INVALID_DATA;
+        constexpr u32 kRmEngineType = 2, kRunlist = 3, kMmuFaultId = 4;  // ENGINE_INFO_TYPE_*
+        for (u32 i = 0; i < table.numEntries; ++i) {
+            const NvU32(&data)[16] = table.entries[i].engineData;
+            engines_.push_back({data[kRmEngineType], data[kRunlist], data[kMmuFaultId]});
+        }
+        if (table.bMore == 0) break;
+    }
+    if (engines_.empty()) return NV_ERR_INVALID_DATA;
+
+    NV2080_CTRL_INTERNAL_INTR_GET_KERNEL_TABLE_PARAMS interrupts{};
+    std::vector<u8> params(sizeof(interrupts));
+    Status status = internal_control(0x20800a5c, params);  // INTERNAL_INTR_GET_KERNEL_TABLE
+    if (status != NV_OK) return status;
+    interrupts = load_prefix<NV2080_CTRL_INTERNAL_INTR_GET_KERNEL_TABLE_PARAMS>(params);
+    if (interrupts.tableLen > std::size(interrupts.table)) return NV_ERR_INVALID_DATA;
+    vectors_.clear();
+    for (u32 i = 0; i < interrupts.tableLen; ++i)
+        vectors_.push_back({interrupts.table[i].engineIdx, interrupts.table[i].vectorStall, interrupts.table[i].vectorNonStall});
+
+    NV2080_CTRL_INTERNAL_FIFO_GET_NUM_CHANNELS_PARAMS channels{};
+    std::vector<u8> channel_bytes(sizeof(channels));
+    status = internal_control(0x20800a61, channel_bytes);  // INTERNAL_FIFO_GET_NUM_CHANNELS of runlist 0
+    channels_per_runlist_ = load_prefix<NV2080_CTRL_INTERNAL_FIFO_GET_NUM_CHANNELS_PARAMS>(channel_bytes).numChannels;
+    return status == NV_OK && (channels_per_runlist_ == 0 || channels_per_runlist_ > 0x1000) ? NV_ERR_INVALID_DATA : status;
+}
+
+Status Adapter::set_up_bars() {
+    std::optional<gpu::FbPa> tables = alloc_fb({.bytes = Bar2Window::kTablePages * kPage4K, .alignment = kPage4K, .from_top = true});
+    if (!tables) return NV_ERR_NO_MEMORY;
+    rpc_update_bar_pde_v15_00 update{};
+    update.info.barType = kUpdateBarPdeBar2;
+    update.info.entryValue = bar2_.build(*tables);
+    update.info.entryLevelShift = kRootLevelShift;
+    std::vector<u8> payload(sizeof(update));
+    store(std::span<u8>(payload), update);
+    Status status = rpc_.call("NV_VGPU_MSG_FUNCTION_UPDATE_BAR_PDE", payload);
+    if (status != NV_OK) return status;
+    bar2_.open({info_.bar2_root});
+    bar1_tables_.adopt_root({info_.bar1_root});
+    bar1_.clear();
+    bar1_.add(0, pci_.framebuffer().bytes);
+    return NV_OK;
+}
+
+Status Adapter::load_graphics_info() {
+    graphics_client_ = kGraphicsClient;
+    NV0000_ALLOC_PARAMETERS root{};
+    root.hClient = kGraphicsClient;
+    std::vector<u8> params(sizeof(root));
+    store(std::span<u8>(params), root);
+    Status status = rpc_.rm_alloc(kGraphicsClient, 0, 0, cls::NV01_ROOT, params);
+    if (status != NV_OK) return status;
+    NV0080_ALLOC_PARAMETERS device{};
+    device.hClientShare = kGraphicsClient;
+    params.assign(sizeof(device), 0);
+    store(std::span<u8>(params), device);
+    status = rpc_.rm_alloc(kGraphicsClient, kGraphicsClient, kGraphicsDevice, cls::NV01_DEVICE_0, params);
+    if (status != NV_OK) return status;
+    params.assign(sizeof(NV2080_ALLOC_PARAMETERS), 0);
+    status = rpc_.rm_alloc(kGraphicsClient, kGraphicsDevice, kGraphicsSubdevice, cls::NV20_SUBDEVICE_0, params);
+    if (status != NV_OK) return status;
+    for (const InitControl& row : kGraphicsInit) {
+        std::vector<u8> bytes(control_bytes(version_, row.cmd).value_or(0));
+        status = rpc_.rm_control(kGraphicsClient, kGraphicsSubdevice, row.cmd, bytes);
+        if (status != NV_OK && (row.needed || status != NV_ERR_NOT_SUPPORTED)) return status;
+    }
+    return NV_OK;
+}
+
+Status Adapter::enable_interrupts() {
+    for (const InterruptVector& row : vectors_) {
+        for (u32 vector : {row.stall, row.nonstall}) {
+            if (vector / 32 >= reg::kIntrLeafCount) continue;  // the engine has no such interrupt
+            bool wanted = vector == row.nonstall || row.mc_engine == MC_ENGINE_IDX_GSP;
+            if (wanted) io_.reg_write(reg::NV_CPU_INTR_LEAF_EN_SET(vector / 32), u32{1} << vector % 32);
+        }
+    }
+    if (!pci_.enable_msi(kMsiData)) return NV_ERR_NOT_SUPPORTED;
+    io_.reg_write(reg::NV_CPU_INTR_TOP_EN_SET, reg::kIntrTopMask);
+    return NV_OK;
+}
+
+}  // namespace rm::client
