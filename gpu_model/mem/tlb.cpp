@@ -83,32 +83,30 @@ void Tlb::drop_range(bool hub_only, bool all_pdb, PhysAddr pdb, GpuVa va, u64 by
     }
 }
 
+void Tlb::Key::visit(sim::StateVisitor& visitor) {
+    visitor.field("gpc", gpc);
+    visitor.field("aperture", pdb.aperture);
+    visitor.field("pdb", pdb.value);
+    visitor.field("slot", slot);
+}
+
+void Tlb::Block::visit(sim::StateVisitor& visitor) {
+    visitor.field("uniform", uniform);
+    visitor.field("pages", pages);
+    visitor.field("sequence", sequence);
+    if (visitor.loading() && !pages.empty() && pages.size() != kSlotPages) visitor.fail("pages", "not one leaf per page");
+}
+
 void Tlb::visit(sim::StateVisitor& visitor) {
-    constexpr std::size_t kHeadWords = 7;
-    std::vector<u64> words;
-    if (!visitor.loading()) {
-        for (const auto& [key, block] : blocks_) {
-            words.insert(words.end(), {u64{key.gpc}, static_cast<u64>(key.pdb.aperture), key.pdb.value, key.slot, block.uniform,
-                                       block.sequence, block.pages.size()});
-            words.insert(words.end(), block.pages.begin(), block.pages.end());
-        }
-    }
-    visitor.field("blocks", words);
+    visitor.field("blocks", blocks_);
     visitor.field("next_sequence", next_sequence_);
     if (!visitor.loading()) return;
-    clear();
-    for (std::size_t at = 0; at + kHeadWords <= words.size();) {
-        const u64* head = &words[at];
-        at += kHeadWords;
-        if (head[6] > kSlotPages || head[6] > words.size() - at) break;  // a damaged snapshot ends here
-        Key key{head[0] != 0, {static_cast<Aperture>(head[1] & 3), head[2]}, head[3]};
-        Block& block = blocks_[key];
-        block.uniform = head[4];
-        block.sequence = head[5];
-        block.pages.assign(head + kHeadWords, head + kHeadWords + head[6]);
-        at += head[6];
-        age_.emplace(block.sequence, key);
+    forget_recent();
+    age_.clear();
+    for (const auto& [key, block] : blocks_) {
+        if (!age_.emplace(block.sequence, key).second) visitor.fail("sequence", "used twice");
     }
+    if (visitor.failed()) clear();
 }
 
 }  // namespace gpu

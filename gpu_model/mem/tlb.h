@@ -22,6 +22,7 @@ public:
         PhysAddr pdb;
         u64 slot = 0;  // va / 2 MiB
         friend auto operator<=>(const Key&, const Key&) = default;
+        void visit(sim::StateVisitor& visitor);
     };
     struct Block {
         u64 uniform = kNoLeaf;   // leaf of page 0 when one entry covers the whole slot
@@ -33,6 +34,7 @@ public:
             if (uniform != kNoLeaf) return leaf_advance(uniform, page);
             return pages.empty() ? kNoLeaf : pages[page];
         }
+        void visit(sim::StateVisitor& visitor);
     };
 
     // nullptr: nothing of that slot is cached.
