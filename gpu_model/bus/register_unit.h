@@ -12,6 +12,11 @@ class RegisterUnit {
 public:
     virtual u32 read(u32 offset) = 0;
     virtual void write(u32 offset, u32 value) = 0;
+    // A store of 1 or 2 bytes inside one dword. False: the unit takes whole dwords only, and the store is lost.
+    virtual bool write_bytes(u32 offset, unsigned bytes, u32 value) {
+        static_cast<void>(offset), static_cast<void>(bytes), static_cast<void>(value);
+        return false;
+    }
     // For reports: "pfifo".
     virtual std::string_view unit_name() const = 0;
 
