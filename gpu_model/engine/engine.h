@@ -16,6 +16,7 @@ struct ChannelContext {
     u32 tsgid = 0;
     u32 veid = 0;
     bool privileged = false;  // RAMFC CONFIG.AUTH_LEVEL
+    bool physical = false;    // RAMFC HCE_CTRL.HCE_PRIV_MODE, or privileged: copies may use physical addresses
     AddressSpace space;       // host, CE
     AddressSpace gr_space;    // of the VEID, for GR
     PhysAddr instance;
@@ -28,6 +29,8 @@ enum class MethodResult : u8 {
     IllegalMethod,  // no such method in the bound class
     IllegalClass,
     Privilege,
+    RenderEnableOp,     // SET_RENDER_ENABLE with an undefined mode
+    RenderEnableAlign,  // ... or a misaligned address
     Error,          // the engine has already raised its own interrupt / fault and stopped the channel
 };
 

@@ -25,6 +25,7 @@ struct Channel {
     // Scheduling
     bool pending = false;     // a doorbell rang, or work was left when the channel was taken off
     bool halted = false;      // an error is reported and its interrupt not yet cleared
+    u32 halt_pbdma = kNoPbdma;  // whose interrupt resumes it; none: an engine's error, which only a new enable or bind ends
     bool parked = false;      // off the PBDMA after a failed acquire, until retry_at
     u32 pbdma = kNoPbdma;     // where it is loaded
     SimTime retry_at;
@@ -36,11 +37,13 @@ struct Channel {
     // A method that waits: its latency is paid, or its time limit runs
     bool latency_paid = false;
     SimTime wait_deadline = SimTime::max();
-    // The GP entry in hand, for the journal
+    // The GP entry in hand
+    bool entry_in_hand = false;
+    bool streaming = false;   // later fetches overlap earlier ones: only the first pays the memory's latency
     u32 entry_word0 = 0;
     u32 entry_word1 = 0;
     u32 entry_methods = 0;
-    u64 entry_digest = 0;
+    u64 entry_digest = 0;     // folds every method and data word, however they were batched
     // What people see in reports
     u32 gp_get = 0;
     u32 gp_put = 0;

@@ -39,6 +39,12 @@ protected:
     ~HostListener() = default;
 };
 
+// Bits of NV_PFIFO_INTR_0 that the model raises.
+inline constexpr u32 NV_PFIFO_INTR_0_BIND_ERROR = 1u << 0, NV_PFIFO_INTR_0_SCHED_ERROR = 1u << 8;
+inline constexpr u32 NV_PFIFO_INTR_0_TSG_PREEMPT_COMPLETE = 1u << 28, NV_PFIFO_INTR_0_PBDMA_INTR = 1u << 29;
+inline constexpr u32 NV_PFIFO_INTR_0_RUNLIST_EVENT = 1u << 30, NV_PFIFO_INTR_0_CHANNEL_INTR = 1u << 31;
+inline constexpr u32 NV_PFIFO_INTR_SCHED_ERROR_CODE_BAD_TSG = 0x20;
+
 class Host final : public RegisterUnit, public EngineHost, private PbdmaOwner, private sim::EventTarget {
 public:
     // All arguments outlive the Host.
@@ -68,7 +74,8 @@ public:
     void visit(sim::StateVisitor& visitor);
 
 private:
-    enum Op : u32 { kOpStep, kOpDoorbell, kOpRunlistSubmit, kOpPreempt, kOpRetry, kOpTimeslice, kOpNotice };
+    // Arguments: PBDMA; doorbell word; runlist; see preempt_elapsed(); channel; runlist; runlist; none.
+    enum Op : u32 { kOpStep, kOpDoorbell, kOpRunlistSubmit, kOpPreempt, kOpRetry, kOpDispatch, kOpTimeslice, kOpNotice };
     // What is told to the listener, in order, by kOpNotice events.
     struct Notice {
         bool is_fault = false;
@@ -83,6 +90,7 @@ private:
     void non_stall_interrupt(const Pbdma& pbdma) override;
     void semaphore_written() override;
     bool clear_faulted(u32 chid, bool engine) override;
+    SimTime clear_faulted_limit() const override;
     void pbdma_fault(Pbdma& pbdma, const MmuFault& fault) override;
 
     void on_event(u32 op, u64 arg) override;
@@ -92,27 +100,32 @@ private:
     // Scheduling (host_schedule.cpp)
     void ring(u32 word);
     void load_runlist(u32 runlist_id);
-    void dispatch(Runlist& runlist);
-    Channel* pick_channel(Runlist& runlist, const TsgEntry& tsg, u32 tsg_index, u32 pbdma_index);
-    bool runnable(const Channel& channel) const;
+    Runlist* runlist_of(u32 chid);
+    bool runnable(const Channel& entry) const;
     bool tsg_blocked(const TsgEntry& tsg) const;
-    bool tsg_runnable(Runlist& runlist, u32 tsg_index);
-    bool others_runnable(const Runlist& runlist, const Channel& channel) const;
+    bool tsg_runnable(const Runlist& runlist, const TsgEntry& tsg) const;
+    bool others_runnable(const Runlist& runlist) const;
     bool runlist_busy(const Runlist& runlist) const;
-    void load_channel(Runlist& runlist, Pbdma& pbdma, Channel& channel);
+    bool dispatch_allowed(const Runlist& runlist) const;
+    void schedule_dispatch(Runlist& runlist);
+    void dispatch(Runlist& runlist);
+    Channel* pick_channel(TsgEntry& tsg, u32 runqueue);
+    bool load_channel(Pbdma& pbdma, Channel& chosen, u32 tsgid);
     void unload(Pbdma& pbdma);
-    void step(Pbdma& pbdma);
     void wake(Pbdma& pbdma, SimTime at);
-    void park(Pbdma& pbdma);
+    void step(Pbdma& pbdma);
+    void park(Pbdma& pbdma, SimTime retry_at);
+    void unpark(Channel& entry);
     void retry_parked(u32 chid);
     void timeslice_over(Runlist& runlist);
+    void take_off(Channel& entry);
+    bool preempts(const TsgEntry& tsg, u32 chid) const;
     void start_preempt(u32 value);
     void start_runlist_preempt(u32 mask);
+    void preempt_elapsed(u64 arg);
     void finish_preempts();
     bool off_hardware(u32 chid) const;
-    Runlist* runlist_of(u32 chid);
     Channel* channel(u32 chid);
-    void halt(Channel& channel);
     void drop_from_engines(u32 chid);
 
     // Registers (host_registers.cpp)
@@ -123,12 +136,16 @@ private:
     void write_ccsr_channel(u32 chid, u32 value);
     u32 read_pbdma(const Pbdma& pbdma, u32 offset) const;
     void write_pbdma(Pbdma& pbdma, u32 offset, u32 value);
-    u32 channel_status(const Channel& channel) const;
+    void pbdma_cleared(Pbdma& pbdma);
+    u32 channel_status(const Channel& entry) const;
+    u32 runlist_info(const Runlist& runlist) const;
+    u32 engine_status(u32 host_engine) const;
+    u32 pbdma_intr_mask() const;
     u32 pfifo_intr() const;
     void update_interrupts();
     void bind_error(u32 code);
     void sched_error(u32 code);
-    void report_error(Pbdma& pbdma, Channel& channel);
+    void report_error(Pbdma& pbdma, Channel& failed);
     void notice(const ChipError& error);
     void notice(const MmuFault& fault);
 
@@ -136,7 +153,6 @@ private:
     const ChipSpec& spec_;
     const TimingParams& timing_;
     PhysicalMemory& memory_;
-    Mmu& mmu_;
     IntrTree& intr_;
     HostListener& listener_;
     sim::TargetId target_ = 0;
@@ -166,6 +182,10 @@ private:
     u32 eng_ctxsw_timeout_ = 0;
     u32 virtual_channel_cfg_ = 0;
     u64 doorbells_dropped_ = 0;
+    u32 parked_count_ = 0;
+    u64 doorbell_draws_ = 0;  // random draws made so far: each draw is its own named stream
+    u64 runlist_draws_ = 0;
+    Pbdma* stepping_ = nullptr;  // whose run() is on the stack; never set between events
 };
 
 }  // namespace gpu

@@ -34,6 +34,8 @@ public:
     virtual void semaphore_written() = 0;
     // CLEAR_FAULTED: false while that flag is not set.
     virtual bool clear_faulted(u32 chid, bool engine) = 0;
+    // How long CLEAR_FAULTED waits for that; SimTime::max() while detection is off.
+    virtual SimTime clear_faulted_limit() const = 0;
     virtual void pbdma_fault(Pbdma& pbdma, const MmuFault& fault) = 0;
 
 protected:
@@ -41,6 +43,7 @@ protected:
 };
 
 inline constexpr u32 kNoEngine = ~u32{0};
+inline constexpr u32 kNoChannel = ~u32{0};
 inline constexpr u32 kSoftwareSubchannels = 5;  // 5, 6 and 7
 inline constexpr u32 kPbdmaFaultIdBase = 0x20;  // NV_PFIFO_CFG0.PBDMA_FAULT_ID
 inline constexpr u8 kClientHubHost = 0x06;      // NV_PFAULT_CLIENT_HUB_HOST
@@ -126,23 +129,25 @@ public:
     void unlatch() { latched_ = false; }
 
     void reset();
-    // channel_ is matched by chid: `find` is the owner's table.
-    template <typename Find>
-    void visit(sim::StateVisitor& visitor, Find find);
+    // Returns the loaded channel's number, or kNoChannel; on load the owner then attaches it.
+    u32 visit(sim::StateVisitor& visitor);
+    void attach(Channel* channel) { channel_ = channel; }
 
 private:
     static constexpr u32 kBurstWords = 4096;
-    enum class Step : u8 { Done, Stop };  // Stop: result_ says why
+    // Done: go on. Stop: result_ says why, and the word stays to be taken again. DoneStop: stop, but the word is used up.
+    enum class Step : u8 { Done, Stop, DoneStop };
 
     Step fetch_entry();
     Step control_entry(GpEntry entry);
     Step run_segment();
     Step take_header(u32 header);
-    Step take_data(std::span<const u32> words, u32& taken);
+    Step take_data(const u32* words, u32 count, u32& taken);
     Step deliver(u32 subchannel, u32 method, u32 increment, const u32* data, u32 count, u32& taken);
+    void fold(u32 subchannel, u32 method, u32 increment, const u32* data, u32 count);
     Step host_method(u32 subchannel, u32 method, u32 data);
     Step engine_methods(u32 subchannel, u32 method, u32 increment, const u32* data, u32 count, u32& taken);
-    Step engine_refusal(MethodResult result, u32 engine_index, u32 subchannel, u32 method, u32 data);
+    Step engine_refusal(MethodResult result, u32 subchannel, u32 method, u32 data);
     void finish_entry();
     void write_back(bool all);
 
@@ -152,7 +157,7 @@ private:
     Step semaphore_d(u32 data);
     Step acquire(u64 va, u64 payload, bool is_64bit, u32 operation, bool switch_tsg);
     Step release(u64 va, u64 payload, bool is_64bit, bool timestamp, bool wfi);
-    Step reduce(u64 va, u64 payload, bool is_64bit, u32 op, bool is_signed, bool wfi);
+    Step reduction(u64 va, u64 payload, bool is_64bit, u32 op, bool is_signed, bool wfi);
     Step mem_op(u32 data);
     Step clear_faulted(u32 data);
     Step wait_for_idle();
@@ -176,7 +181,6 @@ private:
     PbdmaOwner& owner_;
     u32 index_;
     u32 runlist_id_;
-    std::string engine_names_;
 
     Channel* channel_ = nullptr;
     ChannelContext context_;
