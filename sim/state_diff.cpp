@@ -17,6 +17,15 @@ struct Node {
     std::vector<Node> children;
 };
 
+bool count_holds(const Node& node) {
+    if (node.token.tag == StateTag::List) return node.token.value == node.children.size();
+    // A count near 2^64 must not come out right by wrapping.
+    if (node.token.tag == StateTag::Map) {
+        return node.children.size() % 2 == 0 && node.token.value == node.children.size() / 2;
+    }
+    return true;
+}
+
 // Reads the children of an open scope, to its End (or, at depth 0, to the end of the stream). False at damage.
 bool parse(StateReader& reader, std::vector<Node>& children, unsigned depth, std::string& error) {
     StateToken token;
@@ -33,6 +42,10 @@ bool parse(StateReader& reader, std::vector<Node>& children, unsigned depth, std
             return false;
         }
         if (!parse(reader, children.back().children, depth + 1, error)) return false;
+        if (!count_holds(children.back())) {
+            error = fmt::format("\"{}\" has another number of elements than it says", token.name);
+            return false;
+        }
     }
     error = reader.error();
     if (error.empty() && depth > 0) error = "it ends inside a scope";
@@ -103,6 +116,8 @@ private:
 
     void compare(const std::string& path, const Node& a, const Node& b) {
         if (a.token.tag != b.token.tag) return say(path, text_of(a), text_of(b));
+        // Elements carry no name; one that does is damage or another format.
+        if (a.token.name != b.token.name) return say(path, a.token.name, b.token.name);
         if (a.token.tag == StateTag::Word) {
             if (a.token.value != b.token.value) say(path, text_of(a), text_of(b));
         } else if (a.token.tag == StateTag::Bytes) {
@@ -153,8 +168,9 @@ private:
     }
 
     static std::string key_of(const Node& node) {
-        if (node.token.tag == StateTag::Bytes) return std::string(node.token.bytes.begin(), node.token.bytes.end());
-        return text_of(node);
+        std::string key = std::string(node.token.name) + '=';
+        if (node.token.tag != StateTag::Bytes) return key + text_of(node);
+        return key.append(node.token.bytes.begin(), node.token.bytes.end());
     }
 
     std::size_t lines_max_;
