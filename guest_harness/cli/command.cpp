@@ -1,0 +1,152 @@
+// The command line as a whole, and what its subcommands share.
+#include "guest_harness/cli/command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "guest_harness/trace/text.h"
+#include "sim/time_text.h"
+
+namespace harness::cli {
+
+namespace {
+
+// As a shell would read it back.
+std::string quoted(std::string_view argument) {
+    constexpr std::string_view kPlain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+    if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string_view::npos) return std::string(argument);
+    std::string out = "'";
+    for (char c : argument) {
+        if (c == '\'') out += "'\\''";
+        else out += c;
+    }
+    return out + "'";
+}
+
+void exit_with_our_bug() { std::_Exit(kOurBug); }
+
+}  // namespace
+
+std::unique_ptr<trace::Reader> open_trace(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    char first = 0;
+    // Text twins begin with a letter of "header" or a comment; the binary form with an upper-case magic.
+    if (file.get(first) && (first == 'h' || first == '#'))
+        return std::make_unique<trace::Reader>(path, trace::encode(trace::load(path)));
+    return std::make_unique<trace::Reader>(path);
+}
+
+Progress::Progress(std::string what) : what_(std::move(what)), on_(isatty(STDERR_FILENO) != 0) {}
+
+Progress::~Progress() {
+    if (drawn_) fmt::print(stderr, "\r\x1b[K");
+}
+
+void Progress::at(u64 count) {
+    constexpr u64 kStep = 1024;
+    if (!on_ || count % kStep != 0 || count == 0) return;
+    fmt::print(stderr, "\r{} {}", what_, count);
+    drawn_ = true;
+}
+
+struct JournalFile::Impl {
+    std::string path;
+    std::ofstream file;
+};
+
+JournalFile::JournalFile(const std::string& path) : impl_(std::make_unique<Impl>()) {
+    impl_->path = path;
+    impl_->file.open(path, std::ios::trunc);
+    if (!impl_->file) throw sim::HostError(fmt::format("cannot write {}", path));
+}
+JournalFile::~JournalFile() = default;
+
+void JournalFile::on_record(const sim::JournalRecord& record, std::span<const u8>) {
+    impl_->file << sim::Journal::format(record) << '\n';
+}
+
+void JournalFile::on_note(SimTime time, std::string_view text) {
+    impl_->file << "# " << sim::format_time(time) << ' ' << text << '\n';
+}
+
+void add_end_options(CLI::App& app, EndOptions& options) {
+    auto* digest = app.add_flag("--digest-only", options.digest_only, "print nothing but the digest of the run");
+    app.add_flag("--json", options.json, "print the end of the run as one JSON object")->excludes(digest);
+}
+
+bool print(std::string_view text) {
+    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::ferror(stdout) == 0;
+}
+
+void print_end(const End& end, const EndOptions& options) {
+    static const std::map<std::string, sim::Unmodelled::Entry, std::less<>> kNone;
+    const auto& unmodelled = end.unmodelled != nullptr ? *end.unmodelled : kNone;
+    if (options.json) {
+        nlohmann::ordered_json object;
+        object["events"] = end.summary.events;
+        object["time_ps"] = end.summary.time.ps;
+        object["digest"] = end.summary.digest.hex();
+        object["exit_code"] = end.exit_code;
+        if (!end.failure.empty()) object["failure"] = end.failure;
+        object["unmodelled"] = nlohmann::ordered_json::array();
+        for (const auto& [key, entry] : unmodelled)
+            object["unmodelled"].push_back({{"name", key}, {"count", entry.count}, {"first_ps", entry.first.ps},
+                                            {"invented", entry.invented}, {"detail", entry.detail}});
+        // A guest may put any bytes into a name.
+        print(object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+        return;
+    }
+    for (const auto& [key, entry] : unmodelled)
+        fmt::print(stderr, "unmodelled: {} x{} first at {} {}{}{}\n", key, entry.count, sim::format_time(entry.first),
+                   entry.invented ? "needs invented data" : "refused", entry.detail.empty() ? "" : ": ", entry.detail);
+    if (!end.failure.empty()) {
+        fmt::print(stderr, "tu104sim: {}\n", end.failure);
+        fmt::print(stderr, "reproduce: {}\n", sim::repro_command());
+    }
+    print(options.digest_only ? end.summary.digest.hex() + "\n" : end.summary.line() + "\n");
+}
+
+int run_command_line(int argc, char** argv) {
+    std::string repro;
+    for (int i = 0; i < argc; ++i) repro += (i == 0 ? "" : " ") + quoted(i == 0 ? "tu104sim" : argv[i]);
+    sim::set_repro_command(repro);
+    sim::set_failure_handler(&exit_with_our_bug);
+
+    CLI::App app("tu104sim stands in for an NVIDIA TU104 GPU, its kernel driver and its GSP firmware.\n"
+                 "Exit codes: 0 as expected; 1 the guest or a comparison failed; 2 a mistake in the command or on the host;\n"
+                 "3 something unmodelled would have needed invented data; 4 a bug of tu104sim.",
+                 "tu104sim");
+    app.footer("Example:\n  tu104sim run --record a.trace -- ./guest && tu104sim replay a.trace && tu104sim show a.trace | less");
+    app.set_version_flag("--version", std::string("tu104sim ") + TU104SIM_VERSION);
+    app.require_subcommand(1);
+    Outcome outcome;
+    add_run(app, outcome);
+    add_replay(app, outcome);
+    add_import(app, outcome);
+    add_show(app, outcome);
+    add_diff(app, outcome);
+    add_verify(app, outcome);
+    add_coverage(app, outcome);
+    add_info(app, outcome);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? kAsExpected : kMistake;
+    } catch (const sim::HostError& error) {
+        std::fflush(stdout);
+        fmt::print(stderr, "tu104sim: {}\nreproduce: {}\n", error.what(), repro);
+        return kMistake;
+    } catch (const std::bad_alloc&) {
+        fmt::print(stderr, "tu104sim: the host has no memory left\nreproduce: {}\n", repro);
+        return kMistake;
+    }
+    return outcome.exit_code;
+}
+
+}  // namespace harness::cli

@@ -1,0 +1,89 @@
+// What the subcommands share: each add_*() declares one subcommand, its options and its action.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "guest_harness/machine.h"
+#include "guest_harness/trace/container.h"
+
+namespace harness::cli {
+
+// Exit codes of every subcommand.
+enum ExitCode : int {
+    kAsExpected = 0,
+    kFailed = 1,      // the guest or the comparison failed
+    kMistake = 2,     // the user's or the host's mistake
+    kUnmodelled = 3,  // going on would have needed invented data
+    kOurBug = 4,
+};
+
+struct Outcome {
+    int exit_code = kAsExpected;
+};
+
+void add_run(CLI::App& app, Outcome& outcome);
+void add_replay(CLI::App& app, Outcome& outcome);
+void add_import(CLI::App& app, Outcome& outcome);
+void add_show(CLI::App& app, Outcome& outcome);
+void add_diff(CLI::App& app, Outcome& outcome);
+void add_verify(CLI::App& app, Outcome& outcome);
+void add_coverage(CLI::App& app, Outcome& outcome);
+void add_info(CLI::App& app, Outcome& outcome);
+
+// The whole program: parses, runs, maps failures to exit codes.
+int run_command_line(int argc, char** argv);
+
+// Opens either form of a trace; a text twin is encoded in memory.
+std::unique_ptr<trace::Reader> open_trace(const std::string& path);
+
+// A counter on standard error, when that is a terminal.
+class Progress {
+public:
+    explicit Progress(std::string what);
+    ~Progress();  // wipes its line
+    void at(u64 count);
+
+private:
+    std::string what_;
+    bool on_;
+    bool drawn_ = false;
+};
+
+// Writes the journal as text, one record a line, notes as "# text".
+class JournalFile final : public sim::JournalSink {
+public:
+    // Throws HostError when the file cannot be made.
+    explicit JournalFile(const std::string& path);
+    ~JournalFile();
+    void on_record(const sim::JournalRecord& record, std::span<const u8> payload) override;
+    void on_note(SimTime time, std::string_view text) override;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+// How a run or replay prints its end.
+struct EndOptions {
+    bool digest_only = false;
+    bool json = false;
+};
+void add_end_options(CLI::App& app, EndOptions& options);
+
+struct End {
+    RunSummary summary;
+    const std::map<std::string, sim::Unmodelled::Entry, std::less<>>* unmodelled = nullptr;
+    int exit_code = 0;
+    std::string failure;  // empty: none
+};
+// The unmodelled list and the failure go to standard error (or into the JSON object), the digest line to standard output.
+void print_end(const End& end, const EndOptions& options);
+
+// Writes to standard output; false when nobody reads any more.
+bool print(std::string_view text);
+
+}  // namespace harness::cli

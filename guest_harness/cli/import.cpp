@@ -1,0 +1,61 @@
+// tu104sim import: recordings made elsewhere, and text twins, to binary traces.
+#include "guest_harness/trace/import.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "guest_harness/cli/command.h"
+#include "guest_harness/trace/text.h"
+
+namespace harness::cli {
+
+namespace {
+
+struct Options {
+    std::string input;
+    std::string output;
+};
+
+void import_text_twin(const Options& options) {
+    trace::Trace values = trace::load(options.input);
+    trace::Writer writer(options.output, values.header);
+    for (const trace::Event& event : values.events) writer.add(event);
+    if (!values.complete) throw sim::HostError(fmt::format("{} has no closing record; {}.incomplete was written", options.input,
+                                                           options.output));
+    writer.close(values.closing);
+    print(fmt::format("{}: {} events from text\n", options.output, values.events.size()));
+}
+
+void execute(const Options& options) {
+    std::ifstream file(options.input, std::ios::binary);
+    int first = file.peek();
+    if (first == 'h' || first == '#') return import_text_twin(options);
+    std::unique_ptr<trace::Writer> writer;
+    Progress progress("importing line");
+    trace::ImportResult result = trace::import_json_lines(
+        options.input, file,
+        [&](const trace::Header& header) -> trace::Writer& {
+            writer = std::make_unique<trace::Writer>(options.output, header);
+            return *writer;
+        },
+        [&progress](u64 line) { progress.at(line); });
+    print(fmt::format("{}: {} events\n", options.output, writer->events()));
+    for (const auto& [kind, count] : result.kinds) print(fmt::format("  {} {}\n", count, kind));
+    print(fmt::format("ioctls without a name {}, controls {}, classes {}\n", result.unknown_requests, result.unknown_controls,
+                      result.unknown_classes));
+    print("pushbuffer words by class:\n" + result.methods.text());
+}
+
+}  // namespace
+
+void add_import(CLI::App& app, Outcome&) {
+    auto options = std::make_shared<Options>();
+    CLI::App* sub = app.add_subcommand("import", "Convert a recording made elsewhere (JSON lines) or a text twin to a trace");
+    sub->footer("Example:\n  tu104sim import driver-api.jsonl -o driver-api.trace && tu104sim show driver-api.trace");
+    sub->add_option("file", options->input, "JSON lines, or protobuf text")->required();
+    sub->add_option("-o,--output", options->output, "trace to write")->required();
+    sub->callback([options] { execute(*options); });
+}
+
+}  // namespace harness::cli

@@ -1,0 +1,83 @@
+// tu104sim replay: a recorded guest without its CPU.
+#include <fmt/format.h>
+
+#include "guest_harness/cli/command.h"
+#include "guest_harness/trace/player.h"
+
+namespace harness::cli {
+
+namespace {
+
+constexpr u64 kNoEvent = ~u64{0};
+
+struct Options {
+    std::string trace;
+    std::string seed;
+    std::string journal;
+    u64 stop_before = kNoEvent;
+    EndOptions end;
+};
+
+u64 parse_seed(const std::string& text) {
+    char* end = nullptr;
+    errno = 0;
+    u64 value = std::strtoull(text.c_str(), &end, 0);
+    if (text.empty() || text[0] == '-' || *end != '\0' || errno != 0)
+        throw sim::HostError(fmt::format("--seed {} is not a number of 64 bits", text));
+    return value;
+}
+
+void execute(const Options& options, Outcome& outcome) {
+    trace::PlayOptions play;
+    if (!options.seed.empty()) play.seed = parse_seed(options.seed);
+    if (options.stop_before != kNoEvent) play.stop_before = options.stop_before;
+    std::unique_ptr<JournalFile> journal;
+    if (!options.journal.empty()) journal = std::make_unique<JournalFile>(options.journal);
+    Progress progress("replaying event");
+    play.progress = [&progress](u64 event) { progress.at(event); };
+    std::string state;
+    play.on_start = [&](Machine& machine) {
+        sim::set_failure_context(&machine.kernel());
+        if (journal) machine.kernel().journal().add_sink(*journal);
+    };
+    play.on_end = [&](Machine& machine) {
+        if (journal) machine.kernel().journal().remove_sink(*journal);
+        state = machine.kernel().describe_now();
+        sim::set_failure_context(nullptr);
+    };
+    trace::PlayOutcome result = trace::play([&options] { return open_trace(options.trace); }, play);
+    End end;
+    end.summary = result.summary;
+    end.unmodelled = &result.unmodelled;
+    if (result.divergence) {
+        end.exit_code = kFailed;
+        end.failure = fmt::format("{}: the replay diverges at {}\n{}", options.trace, result.divergence->text(), state);
+    } else if (result.any_invented) {
+        end.exit_code = kUnmodelled;
+    }
+    outcome.exit_code = end.exit_code;
+    if (!options.end.json && !options.end.digest_only) {
+        if (result.stopped) print(fmt::format("stopped before event {}\n{}\n", options.stop_before, state));
+        if (!result.complete) fmt::print(stderr, "{} is incomplete: the end of the run is not compared\n", options.trace);
+        if (!result.same_seed)
+            fmt::print(stderr, "another seed than recorded: times and digests are not compared; {} answers with times differ\n",
+                       result.values_by_time);
+    }
+    print_end(end, options.end);
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app, Outcome& outcome) {
+    auto options = std::make_shared<Options>();
+    CLI::App* sub = app.add_subcommand("replay", "Replay a recorded guest; compare every reply and memory digest");
+    sub->footer("Example:\n  tu104sim replay a.trace --seed 7 --journal seed7.journal");
+    sub->add_option("trace", options->trace, "trace, binary or text")->required();
+    sub->add_option("--seed", options->seed, "schedule; default: as recorded");
+    sub->add_option("--journal", options->journal, "write the journal as text to this file");
+    sub->add_option("--goto", options->stop_before, "stop before this event and tell the machine's state");
+    add_end_options(*sub, options->end);
+    sub->callback([options, &outcome] { execute(*options, outcome); });
+}
+
+}  // namespace harness::cli

@@ -1,0 +1,81 @@
+// tu104sim run: a guest program on the simulated machine.
+#include "guest_harness/run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "guest_harness/cli/command.h"
+#include "guest_harness/trace/recorder.h"
+
+namespace harness::cli {
+
+namespace {
+
+struct Options {
+    MachineOptions machine;
+    bool cold = false;
+    std::string record;
+    std::string journal;
+    u64 time_limit_ms = 0;
+    std::vector<std::string> environment;
+    std::vector<std::string> guest;
+    EndOptions end;
+};
+
+void execute(const Options& options, Outcome& outcome) {
+    RunOptions run;
+    run.guest_path = options.guest.front();
+    run.args.assign(options.guest.begin() + 1, options.guest.end());
+    run.environment = options.environment;
+    run.machine = options.machine;
+    run.machine.boot = options.cold ? rm::BootMode::Cold : rm::BootMode::Warm;
+    if (options.time_limit_ms != 0) run.time_limit = SimTime::from_ms(options.time_limit_ms);
+    run.output = [](int fd, std::string_view text) {
+        std::FILE* stream = fd == STDERR_FILENO ? stderr : stdout;
+        std::fwrite(text.data(), 1, text.size(), stream);
+        std::fflush(stream);
+    };
+    std::unique_ptr<trace::Recorder> recorder;
+    if (!options.record.empty()) {
+        recorder = std::make_unique<trace::Recorder>(options.record, trace::header_for(run.machine, "run", options.guest));
+        run.sink = recorder.get();
+    }
+    std::unique_ptr<JournalFile> journal;
+    if (!options.journal.empty()) journal = std::make_unique<JournalFile>(options.journal);
+    run.on_start = [&](Machine& machine) {
+        if (recorder) recorder->attach(machine);
+        if (journal) machine.kernel().journal().add_sink(*journal);
+    };
+    run.on_end = [&](Machine& machine) {
+        if (recorder) recorder->finish(machine);
+        if (journal) machine.kernel().journal().remove_sink(*journal);
+    };
+    RunOutcome result = run_guest(run);
+    if (recorder) recorder->close();
+    outcome.exit_code = result.exit_code;
+    std::string failure = result.exit_code == kAsExpected ? std::string() : result.reason;
+    if (!failure.empty() && !result.last_calls.empty())
+        failure += fmt::format("\nlast system calls:\n  {}", fmt::join(result.last_calls, "\n  "));
+    print_end({result.summary, &result.unmodelled, result.exit_code, failure}, options.end);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Outcome& outcome) {
+    auto options = std::make_shared<Options>();
+    CLI::App* sub = app.add_subcommand("run", "Run a guest program on the simulated machine");
+    sub->footer("Example:\n  tu104sim run --gpu t4 --driver 570.144 --seed 7 --record a.trace -- ./saxpy 1024");
+    sub->add_option("--gpu,--chip", options->machine.chip, "chip profile: t4, rtx2080 or rtx5000")->capture_default_str();
+    sub->add_option("--driver", options->machine.driver, "driver version")->capture_default_str();
+    sub->add_option("--seed", options->machine.seed, "schedule; 0 is the nominal one")->capture_default_str();
+    sub->add_flag("--cold-boot", options->cold, "boot the firmware from reset, as the driver does after power-on");
+    sub->add_option("--record", options->record, "write a trace of every crossing to this file");
+    sub->add_option("--journal", options->journal, "write the journal as text to this file");
+    sub->add_option("--env", options->environment, "NAME=VALUE for the guest (the host's environment never reaches it)");
+    sub->add_option("--time-limit", options->time_limit_ms, "stop after so many milliseconds of virtual time");
+    add_end_options(*sub, options->end);
+    sub->add_option("guest", options->guest, "guest program and its arguments, after --")->required()->expected(-1);
+    sub->callback([options, &outcome] { execute(*options, outcome); });
+}
+
+}  // namespace harness::cli

@@ -1,0 +1,25 @@
+// tu104sim verify: checksums, hash chain and completeness of a trace.
+#include <fmt/format.h>
+
+#include "guest_harness/cli/command.h"
+
+namespace harness::cli {
+
+void add_verify(CLI::App& app, Outcome& outcome) {
+    auto path = std::make_shared<std::string>();
+    CLI::App* sub = app.add_subcommand("verify", "Check a trace's hash chain and completeness");
+    sub->footer("Example:\n  tu104sim verify a.trace\nExit code 0: whole; 1: incomplete; 2: damaged, with the offset.");
+    sub->add_option("trace", *path, "trace, binary or text")->required();
+    sub->callback([path, &outcome] {
+        std::unique_ptr<trace::Reader> reader = open_trace(*path);
+        trace::Event event;
+        Progress progress("checking event");
+        while (reader->next(event)) progress.at(reader->count());
+        bool complete = reader->closing() != nullptr;
+        print(fmt::format("{}: {} events, chain {}, {}\n", *path, reader->count(), reader->chain().hex(),
+                          complete ? "complete" : "incomplete: the recording was not closed"));
+        if (!complete) outcome.exit_code = kFailed;
+    });
+}
+
+}  // namespace harness::cli

@@ -1,0 +1,53 @@
+// Decodes ioctl argument structs with the layouts of rm/abi.
+#include "guest_harness/trace/call_view.h"
+
+#include "rm/abi/nvos.h"
+
+namespace harness::trace {
+
+namespace {
+
+constexpr u32 kEscRmFree = 41;  // NV_ESC_RM_FREE
+
+std::optional<u32> word_at(std::span<const u8> bytes, u64 offset) { return rm::abi::load<u32>(bytes, offset); }
+
+}  // namespace
+
+std::span<const u8> bytes_at(const CallRecord& call, u64 address, bool written) {
+    std::span<const u8> found;
+    for (const UserAccess& access : call.accesses)
+        if (access.ok && access.write == written && access.address == address) found = access.data;
+    return found;
+}
+
+IoctlView view_ioctl(const CallRecord& call) {
+    IoctlView out;
+    out.request = request_name(call.request);
+    std::span<const u8> in = bytes_at(call, call.argument, false);
+    std::span<const u8> after = bytes_at(call, call.argument, true);
+    if (after.empty()) after = in;  // a recording may leave out what did not change
+    if (out.request.status_at) out.status = word_at(after, *out.request.status_at);
+    if (out.request.uvm) return out;
+    if (out.request.number == kEscRmControl) {
+        if (auto params = rm::abi::load<rm::abi::NVOS54_PARAMETERS>(in)) {
+            out.control = params->cmd;
+            out.object = params->hObject;
+            out.params_address = params->params;
+        }
+    } else if (out.request.number == kEscRmAlloc) {
+        // The shorter NVOS21 begins alike.
+        if (auto params = rm::abi::load<rm::abi::NVOS21_PARAMETERS>(in)) {
+            out.alloc_class = params->hClass;
+            out.params_address = params->pAllocParms;
+        }
+        if (auto params = rm::abi::load<rm::abi::NVOS21_PARAMETERS>(after)) out.object = params->hObjectNew;
+        // Only NVOS64 has the size that the escape encodes; NVOS21 keeps its status elsewhere.
+        if (in.size() < sizeof(rm::abi::NVOS64_PARAMETERS))
+            out.status = word_at(after, offsetof(rm::abi::NVOS21_PARAMETERS, status));
+    } else if (out.request.number == kEscRmFree) {
+        if (auto params = rm::abi::load<rm::abi::NVOS00_PARAMETERS>(in)) out.object = params->hObjectOld;
+    }
+    return out;
+}
+
+}  // namespace harness::trace

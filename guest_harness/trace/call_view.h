@@ -1,0 +1,27 @@
+// What an ioctl says when its argument struct is decoded: control or class, object, status. Every part is optional: the bytes come
+// from a client that may write anything.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "guest_harness/trace/names.h"
+#include "guest_harness/trace/trace.h"
+
+namespace harness::trace {
+
+struct IoctlView {
+    RequestName request;
+    std::optional<u32> object;       // handle that a control goes to, that an allocation makes, or that a free takes
+    std::optional<u32> control;      // NV_ESC_RM_CONTROL: cmd
+    std::optional<u32> alloc_class;  // NV_ESC_RM_ALLOC: hClass
+    std::optional<u32> status;       // NV_STATUS after the call
+    u64 params_address = 0;          // of the control's or class's parameters; 0: none
+};
+
+IoctlView view_ioctl(const CallRecord& call);
+
+// The bytes [address, address + n) as the driver last read or wrote them in this call; shorter when less is known.
+std::span<const u8> bytes_at(const CallRecord& call, u64 address, bool written);
+
+}  // namespace harness::trace

@@ -1,0 +1,19 @@
+// One-line descriptions of crossings, for people: NVIDIA's names where a table has them.
+#pragma once
+
+#include <string>
+
+#include "guest_harness/trace/trace.h"
+
+namespace harness::trace {
+
+std::string describe(const CallRecord& call);
+std::string describe(const StoreBatch& batch);
+std::string describe(const MmioRecord& access);
+std::string describe(const PollRecord& poll);
+std::string describe(const Checkpoint& checkpoint);
+std::string describe(const Step& step);
+std::string describe(const Submit& submit);
+std::string describe(const Event& event);
+
+}  // namespace harness::trace

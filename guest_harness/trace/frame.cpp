@@ -1,0 +1,53 @@
+// Bytes of frames.
+#include "guest_harness/trace/frame.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+#include <zstd.h>
+
+#include "sim/check.h"
+
+namespace harness::trace {
+
+namespace {
+
+constexpr int kZstdLevel = 3;
+
+}  // namespace
+
+void append_u32(std::string& out, u32 value) {
+    for (unsigned i = 0; i < 4; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
+}
+
+u32 load_u32(const char* bytes) {
+    u32 out = 0;
+    for (unsigned i = 0; i < 4; ++i) out |= static_cast<u32>(static_cast<u8>(bytes[i])) << (8 * i);
+    return out;
+}
+
+u64 checksum(const std::string& stored) { return XXH3_64bits(stored.data(), stored.size()); }
+
+std::string make_frame(u32 kind, const std::string& raw) {
+    std::string stored = raw;
+    if (kind != kHead) {
+        stored.assign(ZSTD_compressBound(raw.size()), '\0');
+        std::size_t bytes = ZSTD_compress(stored.data(), stored.size(), raw.data(), raw.size(), kZstdLevel);
+        SIM_CHECK(ZSTD_isError(bytes) == 0, raw.size());
+        stored.resize(bytes);
+    }
+    std::string out;
+    append_u32(out, kind);
+    append_u32(out, static_cast<u32>(stored.size()));
+    append_u32(out, static_cast<u32>(raw.size()));
+    u64 sum = checksum(stored);
+    append_u32(out, static_cast<u32>(sum));
+    append_u32(out, static_cast<u32>(sum >> 32));
+    return out + stored;
+}
+
+FrameHeader parse_frame_header(const char* bytes) {
+    return {load_u32(bytes), load_u32(bytes + 4), load_u32(bytes + 8),
+            load_u32(bytes + 12) | (static_cast<u64>(load_u32(bytes + 16)) << 32)};
+}
+
+}  // namespace harness::trace

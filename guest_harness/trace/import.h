@@ -1,0 +1,32 @@
+// Converts the JSON lines of a recording made elsewhere (one object a line: open, ioctl, mmap, step, submit) to a trace.
+#pragma once
+
+#include <functional>
+#include <istream>
+#include <string>
+
+#include "guest_harness/trace/container.h"
+#include "guest_harness/trace/pushbuffer.h"
+
+namespace harness::trace {
+
+struct ImportResult {
+    u64 lines = 0;
+    std::map<std::string, u64> kinds;  // lines by kind
+    u64 unknown_requests = 0;          // ioctl numbers without a name here
+    u64 unknown_controls = 0;
+    u64 unknown_classes = 0;
+    MethodStatistics methods;
+};
+
+// What a recording does not say and the trace must: a recorder keeps no time (all zero) and no address of the ioctl's argument struct,
+// so every struct stands at this address. (model)
+inline constexpr u64 kImportArgument = 0x7ffe'0000'0000;
+
+// Chip and driver version come from the recorded answers of NV2080_CTRL_CMD_MC_GET_ARCH_INFO and
+// NV0000_CTRL_CMD_SYSTEM_GET_BUILD_VERSION; "unknown" where the recording has none.
+// Throws HostError with `name` and the line number on anything malformed. `progress` is told each line.
+ImportResult import_json_lines(const std::string& name, std::istream& lines, const std::function<Writer&(const Header&)>& open,
+                               const std::function<void(u64 line)>& progress = {});
+
+}  // namespace harness::trace

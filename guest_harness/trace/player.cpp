@@ -1,0 +1,381 @@
+// Player: see player.h. Everything that differs from the recording becomes one Divergence; the first one stops the machine.
+#include "guest_harness/trace/player.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "guest_harness/trace/describe.h"
+#include "guest_harness/trace/differ.h"
+#include "guest_harness/trace/schedule.h"
+
+namespace harness::trace {
+
+namespace {
+
+std::string values_text(u64 recorded, u64 replayed) {
+    return fmt::format("recorded 0x{:x}, replayed 0x{:x}", recorded, replayed);
+}
+
+// Serves the driver's reads of the process's memory from one recorded call, and checks its writes against it.
+class RecordedMemory final : public rm::UserMemory {
+public:
+    RecordedMemory(const CallRecord& call, bool times_may_differ) : call_(call), times_may_differ_(times_may_differ) {}
+
+    bool read(u64 address, std::span<u8> out) override {
+        const UserAccess* access = expect(false, address, out.size());
+        if (access == nullptr || !access->ok) return false;
+        std::copy(access->data.begin(), access->data.end(), out.begin());
+        return true;
+    }
+
+    bool write(u64 address, std::span<const u8> bytes) override {
+        const UserAccess* access = expect(true, address, bytes.size());
+        if (access == nullptr || !access->ok) return false;
+        auto [recorded, replayed] = std::mismatch(access->data.begin(), access->data.end(), bytes.begin());
+        if (recorded == access->data.end()) return true;
+        u64 offset = static_cast<u64>(recorded - access->data.begin());
+        if (times_may_differ_ && answers_with_time(call_)) {
+            ++by_time_;
+            return true;
+        }
+        complain(fmt::format("the driver wrote other bytes to 0x{:x}+0x{:x} (of 0x{:x}): {}", address, offset,
+                             bytes.size(), values_text(*recorded, *replayed)));
+        return true;
+    }
+
+    // After the call.
+    void check_complete() {
+        if (problem_.empty() && next_ < call_.accesses.size()) {
+            const UserAccess& missing = call_.accesses[next_];
+            complain(fmt::format("the driver did not {} 0x{:x} bytes at 0x{:x} as recorded",
+                                 missing.write ? "write" : "read", missing.bytes, missing.address));
+        }
+    }
+    const std::string& problem() const { return problem_; }
+    u64 by_time() const { return by_time_; }
+
+private:
+    const UserAccess* expect(bool write, u64 address, u64 bytes) {
+        if (next_ < call_.accesses.size()) {
+            const UserAccess& access = call_.accesses[next_];
+            if (access.write == write && access.address == address && access.bytes == bytes) {
+                ++next_;
+                return &access;
+            }
+        }
+        complain(fmt::format("the driver {} 0x{:x} bytes at 0x{:x}, {}", write ? "writes" : "reads", bytes, address,
+                             next_ < call_.accesses.size()
+                                 ? fmt::format("the recording has a {} of 0x{:x} at 0x{:x} here",
+                                               call_.accesses[next_].write ? "write" : "read",
+                                               call_.accesses[next_].bytes, call_.accesses[next_].address)
+                                 : std::string("the recording has no further access in this call")));
+        return nullptr;
+    }
+    void complain(std::string text) {
+        if (problem_.empty()) problem_ = std::move(text);
+    }
+
+    const CallRecord& call_;
+    bool times_may_differ_;
+    std::size_t next_ = 0;
+    u64 by_time_ = 0;
+    std::string problem_;
+};
+
+class Player {
+public:
+    Player(Machine& machine, const PlayOptions& options, const Schedule& schedule, bool same_seed)
+        : machine_(machine), options_(options), schedule_(schedule), same_seed_(same_seed), progress_("player progress") {
+        outcome_.same_seed = same_seed;
+    }
+
+    PlayOutcome run(Reader& reader) {
+        if (!schedule_.sequential) {
+            Event event;
+            while (reader.next(event)) loaded_.push_back(event);
+        }
+        sim::FiberId fiber = machine_.kernel().fibers().spawn("player", sim::Phase::Guest, [this, &reader] {
+            try {
+                script(reader);
+            } catch (const sim::HostError& error) {
+                host_error_ = error.what();
+                machine_.kernel().stop("damaged trace");
+            }
+        });
+        sim::Kernel::RunResult result = machine_.kernel().run();
+        if (!host_error_.empty()) throw sim::HostError(host_error_);
+        bool done = machine_.kernel().fibers().finished(fiber) && open_calls_ == 0;
+        if (!done && !outcome_.stopped) {
+            std::string why = result.reason == sim::Kernel::StopReason::Idle ? "nothing that could end it is pending" : result.text;
+            diverge(describe(current_), fmt::format("the crossing never ends: {}", why));
+        }
+        return std::move(outcome_);
+    }
+
+private:
+    void script(Reader& reader) {
+        Event event;
+        for (u64 i = 0; i < schedule_.slots.size() && !over(); ++i) {
+            const Slot& slot = schedule_.slots[i];
+            if (options_.stop_before && i >= *options_.stop_before) {
+                outcome_.stopped = true;
+                machine_.kernel().stop("event reached");
+                return;
+            }
+            if (schedule_.sequential) {
+                bool more = reader.next(event);
+                SIM_CHECK(more, i);
+            } else {
+                event = loaded_[slot.event];
+            }
+            if (options_.progress) options_.progress(i);
+            await(slot);
+            if (over()) return;
+            machine_.kernel().watchdog().progress();
+            if (slot.concurrent) begin_concurrent(i, event);
+            else finish(i, event);
+        }
+    }
+
+    bool over() const { return outcome_.divergence.has_value(); }
+
+    // Until the slot's anchor has ended here too, and then the recorded distance.
+    void await(const Slot& slot) {
+        sim::Fibers& fibers = machine_.kernel().fibers();
+        SimTime start;
+        if (slot.anchor != Slot::kNone) {
+            fibers.wait_until(progress_, [&] { return over() || ended(slot.anchor); });
+            start = over() ? machine_.kernel().now() : end_of(slot.anchor);
+        }
+        fibers.sleep_until(std::max(machine_.kernel().now(), start + slot.delay));
+    }
+    bool ended(u64 slot) const { return schedule_.sequential ? true : ends_.count(slot) != 0; }
+    SimTime end_of(u64 slot) const { return schedule_.sequential ? last_end_ : ends_.at(slot); }
+
+    void finish(u64 slot, const Event& event) {
+        current_ = event;
+        current_number_ = schedule_.slots[slot].event;
+        std::visit([this](const auto& e) { perform(e); }, event);
+        last_end_ = machine_.kernel().now();
+        if (!schedule_.sequential) {
+            ends_[slot] = last_end_;
+            machine_.kernel().fibers().notify_all(progress_);
+        }
+        if (!over()) ++outcome_.events_played;
+    }
+
+    void begin_concurrent(u64 slot, const Event& event) {
+        ++open_calls_;
+        machine_.kernel().fibers().spawn(fmt::format("player.call{}", slot), sim::Phase::Guest, [this, slot, event] {
+            finish(slot, event);
+            --open_calls_;
+        });
+    }
+
+    void diverge(std::string crossing, std::string what) {
+        if (outcome_.divergence) return;
+        outcome_.divergence = Divergence{current_number_, begin_time(current_), machine_.kernel().now(),
+                                         std::move(crossing), std::move(what)};
+        machine_.kernel().stop("divergence");
+        machine_.kernel().fibers().notify_all(progress_);
+    }
+
+    ProcessDriver& process(u32 pid) {
+        auto it = processes_.find(pid);
+        if (it == processes_.end())
+            it = processes_.emplace(pid, std::make_unique<ProcessDriver>(machine_, pid, nullptr)).first;
+        return *it->second;
+    }
+    // The process that owns the mapping: stores and polls carry only an address.
+    ProcessDriver* owner(u64 address) {
+        for (auto& [pid, driver] : processes_)
+            if (driver->find(address) != nullptr) return driver.get();
+        return nullptr;
+    }
+
+    void perform(const CallRecord& call) {
+        RecordedMemory memory(call, !same_seed_);
+        ProcessDriver& driver = process(call.pid);
+        i64 result = 0;
+        rm::Mapping mapping;
+        switch (call.kind) {
+            case CallRecord::Kind::Open:
+                result = driver.open(memory, call.tid, call.fd, call.path, static_cast<u32>(call.request));
+                break;
+            case CallRecord::Kind::Close: result = driver.close(memory, call.tid, call.fd); break;
+            case CallRecord::Kind::Ioctl:
+                result = driver.ioctl(memory, call.tid, call.fd, call.request, call.argument);
+                break;
+            case CallRecord::Kind::Mmap:
+                mapping = driver.mmap(memory, call.tid, call.fd, call.argument, call.length, call.prot, call.flags, call.offset);
+                result = mapping.error == 0 ? call.result : -i64{mapping.error};
+                break;
+            case CallRecord::Kind::Munmap:
+                driver.munmap(memory, call.tid, call.argument, call.length);
+                result = call.result;
+                break;
+            case CallRecord::Kind::PollWait:
+                result = driver.poll_wait(memory, call.tid, call.fd, static_cast<u16>(call.request), poll_timeout(call));
+                break;
+            case CallRecord::Kind::Exit:
+                driver.exit(call.tid, call.result);
+                result = call.result;
+                break;
+        }
+        memory.check_complete();
+        outcome_.values_by_time += memory.by_time();
+        if (result != call.result)
+            return diverge(describe(call), fmt::format("the result differs: recorded {}, replayed {}", call.result, result));
+        if (!memory.problem().empty()) return diverge(describe(call), memory.problem());
+        if (auto difference = mapping_difference(call.mapping, mapping)) return diverge(describe(call), *difference);
+        if (same_seed_ && machine_.kernel().now() != call.end)
+            diverge(describe(call), fmt::format("the call ends at another time: recorded {} ps, replayed {} ps", call.end.ps,
+                                                machine_.kernel().now().ps));
+    }
+
+    static SimTime poll_timeout(const CallRecord& call) {
+        if (call.argument > SimTime::max().ps / SimTime::from_ns(1).ps) return SimTime::max();
+        return SimTime::from_ns(call.argument);
+    }
+
+    void perform(const StoreBatch& batch) {
+        ProcessDriver* driver = nullptr;
+        for (const StoreBatch::Store& store : batch.stores) {
+            driver = owner(store.address);
+            if (driver == nullptr || !driver->store(store.address, store.data))
+                return diverge(describe(batch), fmt::format("0x{:x} bytes at 0x{:x} cannot be stored: no writable driver "
+                                                            "mapping is there", store.data.size(), store.address));
+        }
+        if (driver != nullptr) driver->flush_stores();
+    }
+
+    void perform(const MmioRecord& access) {
+        ProcessDriver* driver = owner(access.address);
+        if (driver == nullptr)
+            return diverge(describe(access), fmt::format("no driver mapping is at 0x{:x}", access.address));
+        if (access.store) return driver->mmio_store(access.address, access.bytes, access.value);
+        u64 value = driver->mmio_load(access.address, access.bytes);
+        if (value == access.value) return;
+        // Guess: the only registers that a process can map and that change without it are times.
+        if (same_seed_) return diverge(describe(access), "the register differs: " + values_text(access.value, value));
+        ++outcome_.values_by_time;
+    }
+
+    void perform(const PollRecord& poll) {
+        ProcessDriver* driver = owner(poll.address);
+        if (driver == nullptr) return diverge(describe(poll), fmt::format("no driver mapping is at 0x{:x}", poll.address));
+        sim::Kernel& kernel = machine_.kernel();
+        SimTime begin = kernel.now();
+        kernel.fibers().sleep_for(poll.end - poll.begin);
+        SimTime deadline = kernel.now() + options_.poll_limit;
+        u64 value = 0;
+        while (!load(*driver, poll, value) || value != poll.new_value) {
+            SimTime next = kernel.events().next_time();
+            if (next == SimTime::max() || next > deadline)
+                return diverge(describe(poll), fmt::format("0x{:x} never becomes 0x{:x}: it holds 0x{:x} and {}", poll.address,
+                                                           poll.new_value, value,
+                                                           next == SimTime::max() ? "nothing is pending"
+                                                                                  : "the poll's time limit is over"));
+            kernel.fibers().sleep_until(std::max(next, kernel.now()));
+            if (over()) return;
+        }
+        if (same_seed_ && kernel.now() != poll.end)
+            return diverge(describe(poll), fmt::format("the value comes at another time: recorded {} ps, replayed {} ps",
+                                                       poll.end.ps, kernel.now().ps));
+        PollRecord replayed = poll;
+        replayed.begin = begin;
+        replayed.end = kernel.now();
+        driver->polled(replayed);
+    }
+    static bool load(ProcessDriver& driver, const PollRecord& poll, u64& value) {
+        u8 bytes[8] = {};
+        if (!driver.load(poll.address, std::span<u8>(bytes, poll.bytes))) return false;
+        value = 0;
+        for (unsigned i = poll.bytes; i-- > 0;) value = value << 8 | bytes[i];
+        return true;
+    }
+
+    void perform(const Checkpoint& checkpoint) {
+        if (!same_seed_) return;  // work in flight may stand elsewhere
+        sim::Digest128 memory = machine_.memory_digest();
+        if (memory != checkpoint.memory)
+            diverge("checkpoint", fmt::format("the memory differs: recorded digest {}, replayed {}", checkpoint.memory.hex(),
+                                              memory.hex()));
+    }
+    void perform(const Step&) {}
+    void perform(const Submit& submit) {
+        diverge(describe(submit), "a recording of submissions has no stores to replay; import it for this chip first");
+    }
+
+    Machine& machine_;
+    const PlayOptions& options_;
+    const Schedule& schedule_;
+    bool same_seed_;
+    sim::Condition progress_;
+    std::map<u32, std::unique_ptr<ProcessDriver>> processes_;
+    std::vector<Event> loaded_;       // when not sequential
+    std::map<u64, SimTime> ends_;     // when not sequential: by slot
+    SimTime last_end_;
+    Event current_;
+    u64 current_number_ = 0;
+    u64 open_calls_ = 0;
+    std::string host_error_;
+    PlayOutcome outcome_;
+};
+
+void compare_end(PlayOutcome& outcome, const Closing& closing, Machine& machine, u64 events) {
+    Divergence end{events, closing.summary.time, outcome.summary.time, "end of the run", {}};
+    sim::Digest128 memory = machine.memory_digest();
+    if (memory != closing.memory)
+        end.what = fmt::format("the memory differs: recorded digest {}, replayed {}", closing.memory.hex(), memory.hex());
+    else if (outcome.summary.time != closing.summary.time || outcome.summary.events != closing.summary.events)
+        end.what = fmt::format("the journal has {} records at {} ps; {} at {} ps were recorded", outcome.summary.events,
+                               outcome.summary.time.ps, closing.summary.events, closing.summary.time.ps);
+    else if (outcome.summary.digest != closing.summary.digest)
+        end.what = fmt::format("the machine's digest differs: recorded {}, replayed {}", closing.summary.digest.hex(),
+                               outcome.summary.digest.hex());
+    if (!end.what.empty()) outcome.divergence = std::move(end);
+}
+
+}  // namespace
+
+std::string Divergence::text() const {
+    return fmt::format("event {} ({}): {}\n  recorded at {} ps, replayed at {} ps", event, crossing, what, recorded.ps,
+                       replayed.ps);
+}
+
+PlayOutcome play(const std::function<std::unique_ptr<Reader>()>& open, const PlayOptions& options) {
+    std::unique_ptr<Reader> first = open();
+    const Header header = first->header();
+    Schedule schedule = make_schedule(*first);
+    std::optional<Closing> closing;
+    if (first->closing() != nullptr) closing = *first->closing();
+    first.reset();
+
+    MachineOptions machine_options;
+    machine_options.chip = header.chip;
+    machine_options.driver = header.driver;
+    machine_options.seed = options.seed.value_or(header.seed);
+    machine_options.boot = header.cold_boot ? rm::BootMode::Cold : rm::BootMode::Warm;
+    Machine machine(machine_options);
+    if (options.on_start) options.on_start(machine);
+    bool same_seed = machine_options.seed == header.seed;
+    std::unique_ptr<Reader> second = open();
+    PlayOutcome outcome;
+    {
+        Player player(machine, options, schedule, same_seed);
+        outcome = player.run(*second);
+    }
+    outcome.complete = closing.has_value();
+    outcome.summary = machine.summary();
+    // A closing record written by hand may leave the digests out.
+    bool has_digests = closing && !(closing->summary.digest == sim::Digest128{});
+    if (!outcome.divergence && !outcome.stopped && same_seed && has_digests)
+        compare_end(outcome, *closing, machine, schedule.slots.size());
+    outcome.unmodelled = machine.kernel().unmodelled().entries();
+    outcome.any_invented = machine.kernel().unmodelled().any_invented();
+    if (options.on_end) options.on_end(machine);
+    return outcome;
+}
+
+}  // namespace harness::trace

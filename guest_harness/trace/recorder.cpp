@@ -1,0 +1,45 @@
+// Recorder: crossings to events.
+#include "guest_harness/trace/recorder.h"
+
+namespace harness::trace {
+
+Header header_for(const MachineOptions& machine, std::string_view origin, std::vector<std::string> command) {
+    Header header;
+    header.program_version = TU104SIM_VERSION;
+    header.chip = machine.chip;
+    header.driver = machine.driver;
+    header.seed = machine.seed;
+    header.cold_boot = machine.boot == rm::BootMode::Cold;
+    if (origin == "run") header.unicorn_version = TU104SIM_UNICORN_VERSION;
+    header.origin = origin;
+    header.command = std::move(command);
+    return header;
+}
+
+void Recorder::add(const Event& event) {
+    if (!error_.empty()) return;
+    try {
+        writer_.add(event);
+    } catch (const sim::HostError& error) {
+        error_ = error.what();
+    }
+}
+
+void Recorder::on_call(const CallRecord& call) {
+    if (call.kind == CallRecord::Kind::Exit) closing_.exit_status = call.result;
+    add(call);
+    if (machine_ != nullptr && ++calls_ % kCheckpointCalls == 0) add(Checkpoint{call.end, machine_->memory_digest()});
+}
+
+void Recorder::finish(Machine& machine) {
+    closing_.summary = machine.summary();
+    closing_.memory = machine.memory_digest();
+    machine_ = nullptr;
+}
+
+void Recorder::close() {
+    if (!error_.empty()) throw sim::HostError(error_);
+    writer_.close(closing_);
+}
+
+}  // namespace harness::trace
