@@ -17,8 +17,11 @@ struct GoldenLine {
 struct GoldenSection {
     std::vector<GoldenLine> lines;
     std::map<std::string, std::uint64_t> labels;
+    std::uint64_t registers = 0;
 };
 using GoldenFile = std::map<std::string, GoldenSection>;  // by section name
+
+constexpr std::string_view kRegisters = "\t.sectioninfo\t@\"SHI_REGISTERS=";
 
 std::string trimmed(std::string text) {
     text.erase(text.find_last_not_of(' ') + 1);
@@ -39,6 +42,8 @@ std::map<std::string, GoldenFile> read_golden() {
             const std::string name = line.substr(10, line.find(',') - 10);
             section = &(*file)[name];
             next = 0;
+        } else if (section != nullptr && line.starts_with(kRegisters)) {
+            section->registers = std::stoull(line.substr(kRegisters.size()));
         } else if (section != nullptr && line.starts_with("        /*")) {
             const std::size_t close = line.find("*/");
             const std::size_t encoding = line.rfind("/* 0x");
@@ -74,18 +79,27 @@ TEST_CASE("the corpus lists as NVIDIA's disassembler lists it") {
     const auto golden = read_golden();
     const auto cubins = test_support::read_packed_files("tests/gpu_model/data/sass/corpus_cubins.zst");
     REQUIRE(cubins.size() == 52);
-    unsigned words = 0, wrong = 0;
-    for (const auto& [name, bytes] : cubins) {
+    unsigned words = 0, wrong = 0, kernels = 0;
+    for (const auto& cubin_file : cubins) {
+        const std::string& name = cubin_file.first;
+        const std::string& bytes = cubin_file.second;
         const std::span data(reinterpret_cast<const gpu::u8*>(bytes.data()), bytes.size());
         const gpu::CubinResult result = gpu::read_cubin(data);
         REQUIRE_MESSAGE(result.cubin, name, ": ", result.error);
         REQUIRE(golden.contains(name));
-        for (const auto& [section_name, section] : golden.at(name)) {
+        for (const auto& golden_section : golden.at(name)) {
+            const std::string& section_name = golden_section.first;
+            const GoldenSection& section = golden_section.second;
             gpu::u32 index = 0;
             for (gpu::u32 i = 0; i < result.cubin->sections.size(); ++i) {
                 if (result.cubin->sections[i].name == section_name) index = i;
             }
             REQUIRE_MESSAGE(index != 0, name, " has no section ", section_name);
+            for (const gpu::CubinKernel& kernel : result.cubin->kernels) {
+                if (kernel.text != index) continue;
+                ++kernels;
+                CHECK(kernel.registers == section.registers);
+            }
             const auto listed = gpu::list_section(*result.cubin, index);
             REQUIRE(listed.size() == section.lines.size());
             std::map<std::string, std::uint64_t> labels;
@@ -102,6 +116,7 @@ TEST_CASE("the corpus lists as NVIDIA's disassembler lists it") {
             }
         }
     }
+    CHECK(kernels == 408);
     CHECK(words == 56760);
     CHECK(wrong == 0);
 }

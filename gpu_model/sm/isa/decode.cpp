@@ -7,7 +7,7 @@
 namespace gpu::sass {
 namespace {
 
-constexpr u32 kFormRrr = 1, kFormRri = 2, kFormRrc = 3, kFormRir = 4, kFormRcr = 5, kFormRur = 6, kFormRru = 7;
+constexpr u32 kFormRri = 2, kFormRrc = 3, kFormRir = 4, kFormRcr = 5, kFormRur = 6, kFormRru = 7;
 
 // Source modifiers belong to the slot, not to the operand.
 using NegA = WordField<72, 72>;
