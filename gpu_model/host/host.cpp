@@ -24,7 +24,7 @@ std::string engine_label(const EngineRow& row) {
 
 Host::Host(sim::Kernel& kernel, const ChipSpec& spec, const TimingParams& timing, PhysicalMemory& memory, Mmu& mmu, IntrTree& intr,
            const GpuClock& clock, HostListener& listener)
-    : kernel_(kernel), spec_(spec), timing_(timing), memory_(memory), intr_(intr), listener_(listener),
+    : kernel_(kernel), spec_(spec), timing_(timing), memory_(memory), mmu_(mmu), intr_(intr), listener_(listener),
       engines_(spec.engines.size(), nullptr) {
     target_ = kernel.events().add_target("gpu.host", *this);
     runlists_.resize(kRunlists);
@@ -67,7 +67,7 @@ void Host::on_event(u32 op, u64 arg) {
         case kOpNotice: {
             Notice next = notices_.front();
             notices_.pop_front();
-            if (next.is_fault) listener_.on_mmu_fault(next.fault);
+            if (next.is_fault) mmu_.report_fault(next.fault);
             else listener_.on_channel_error(next.error);
             break;
         }

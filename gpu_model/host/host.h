@@ -27,13 +27,12 @@
 
 namespace gpu {
 
-// Where the host engine's findings go. Called from events of its own, never inside a register access or a method.
+// Where the host engine's findings go. Called from events of its own, never inside a register access or a method. An MMU fault is in the
+// fault buffer before the channel error that it causes is told.
 class HostListener {
 public:
     // A channel stopped: the firmware turns this into Xid, notifier and event.
     virtual void on_channel_error(const ChipError& error) = 0;
-    // A non-replayable MMU fault of host or of an engine, before the channel error that it causes: for the fault buffer.
-    virtual void on_mmu_fault(const MmuFault& fault) = 0;
 
 protected:
     ~HostListener() = default;
@@ -153,6 +152,7 @@ private:
     const ChipSpec& spec_;
     const TimingParams& timing_;
     PhysicalMemory& memory_;
+    Mmu& mmu_;
     IntrTree& intr_;
     HostListener& listener_;
     sim::TargetId target_ = 0;

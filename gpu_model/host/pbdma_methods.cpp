@@ -15,8 +15,7 @@ namespace {
 
 using namespace nvc46f;
 
-// How a release is written, for the journal.
-enum class ReleaseFormat : u64 { Word32 = 0, Word64 = 1, Timestamp32 = 2, Timestamp64 = 3, Reduction = 4 };
+using records::ReleaseFormat;
 
 void put_u64(std::span<u8> out, u64 value) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<u8>(value >> 8 * i);
@@ -270,8 +269,9 @@ Pbdma::Step Pbdma::mem_op(u32 data) {
                 request.va.value = u64{MEM_OP_A_TLB_INVALIDATE_TARGET_ADDR_LO::get(a)} << kPageLog2 | u64{b} << 32;
                 request.bytes = request.all_va ? 0 : u64{1} << size_log2;
             }
-            // Replay and cancel act on replayable faults in flight; host and copy engines have none.
-            if (MEM_OP_C_TLB_INVALIDATE_REPLAY::get(c) != MEM_OP_C_TLB_INVALIDATE_REPLAY_NONE) SIM_PROBE(kernel_, "host.mem_op.replay");
+            request.replay = static_cast<FaultReplay>(MEM_OP_C_TLB_INVALIDATE_REPLAY::get(c));
+            request.cancel_gpc_id = static_cast<u8>(MEM_OP_A_TLB_INVALIDATE_CANCEL_TARGET_GPC_ID::get(a));
+            request.cancel_client_id = static_cast<u8>(MEM_OP_A_TLB_INVALIDATE_CANCEL_TARGET_CLIENT_UNIT_ID::get(a));
             mmu_.invalidate(request);
             return Step::Done;
         }

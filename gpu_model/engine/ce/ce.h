@@ -14,6 +14,7 @@
 #include "gpu_model/engine/engine.h"
 #include "gpu_model/engine/method_table.h"
 #include "gpu_model/intr/intr_tree.h"
+#include "gpu_model/journal_records.h"
 #include "gpu_model/mem/memory.h"
 #include "gpu_model/mem/mmu.h"
 #include "gpu_model/time/gpu_clock.h"
@@ -51,10 +52,13 @@ public:
     u32 read(u32 offset) const;
     void write(u32 offset, u32 value);
 
+    // The last value of each method below 0x780, by dword; method 0 is never stored, so its place says that SET_RENDER_ENABLE_C was written.
+    static constexpr u32 kStateWords = 0x780 / 4;
+    static constexpr u32 kRenderWritten = 0;
+    using State = std::array<u32, kStateWords>;
+
 private:
     enum Op : u32 { kOpComplete };
-    static constexpr u32 kStateWords = 0x780 / 4;  // methods 0x000..0x77C keep their last value
-    using State = std::array<u32, kStateWords>;
 
     // One launch as decoded from the state at LAUNCH_DMA.
     struct Job {
@@ -74,15 +78,20 @@ private:
 
     MethodResult launch(const ChannelContext& channel, const State& state, u32 data);
     LaunchErr decode(const State& state, u32 data, Job& job) const;
-    u64 duration_ps(const Job& job, u64 bytes);
+    LaunchErr decode_copy(const State& state, u32 data, CopyDescriptor& copy) const;
+    bool in_system_memory(const Job& job, const CopySurface& surface);
+    u64 slice_ps(const Job& job);
+    void on_event(u32 op, u64 arg) override;
     void complete();
-    bool render_enabled(const Job& job, MmuFault& fault, bool& faulted);
+    bool render_enabled(const Job& job, bool& enabled, MmuFault& fault);
     bool release(const Job& job, MmuFault& fault);
-    void finish(const Job& job, u64 outcome);
-    void launch_error(u32 chid, LaunchErr code, u32 data);
+    void record(const Job& job, u64 outcome);
+    void finish(records::CeOutcome outcome);
+    void fail(const MmuFault& fault);
+    void launch_error(const Job& job, LaunchErr code);
     void update_interrupt();
-    MmuClient client(bool privileged) const;
-    u64 word64(const State& state, u32 upper, u32 lower) const;
+    MmuClient client(const Job& job) const;
+    SimTime now() const { return kernel_.now(); }
 
     sim::Kernel& kernel_;
     EngineRow row_;
@@ -109,7 +118,7 @@ private:
 // The CE register block: 0x104000..0x104FFF.
 class CeUnit final : public RegisterUnit {
 public:
-    CeUnit();
+    explicit CeUnit(sim::Kernel& kernel);
     // Ce `instance()` answers at its place. Precondition: instance < 5.
     void attach(Ce& ce);
     u32 read(u32 offset) override;
@@ -122,6 +131,7 @@ private:
     static constexpr u32 kLces = 5;
     static constexpr u32 kPces = 4;
     static constexpr u32 kGrces = 2;
+    sim::Kernel& kernel_;
     std::array<Ce*, kLces> ces_{};
     std::array<u32, kPces> pce2lce_{};
     std::array<u32, kGrces> grce_config_{};

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <span>
+#include <vector>
 
 #include "gpu_model/mem/memory.h"
 #include "gpu_model/mem/mmu.h"
@@ -73,43 +75,47 @@ public:
     bool advance(const CopyDescriptor& copy, CopyProgress& progress, MmuFault& fault);
 
 private:
+    // One translated 4 KiB page.
     struct Window {
         u64 page = ~u64{0};
-        u8* bytes = nullptr;   // of that 4 KiB page; null with sparse or absent set
+        u8* bytes = nullptr;  // null: sparse, or memory that is not one block; then `pa` is used
         bool sparse = false;
         PhysAddr pa;
     };
-    // Translated pages of one surface, direct mapped by page number.
+    // Translated pages of one surface, direct mapped by page number. Lives within one event, so nothing can unmap under it.
     class Windows {
     public:
+        static constexpr u64 kPage = 4096;
         Windows(PhysicalMemory& memory, Mmu& mmu, const AddressSpace& space, const MmuClient& client, AccessType access);
-        void bind(const CopySurface& surface);
-        // The page of `address`, or nullptr with `fault` set.
+        void bind(const CopySurface& surface) { surface_ = &surface; }
+        // nullptr: `fault` at `address`.
         Window* find(u64 address, MmuFault& fault);
         bool read(u64 address, u8* out, u64 bytes, u64& done, MmuFault& fault);
         bool write(u64 address, const u8* data, u64 bytes, u64& done, MmuFault& fault);
-        // Longest directly addressable run from `address`, at most `bytes`; empty when there is none (sparse, no memory).
-        bool run(u64 address, u64 bytes, std::span<u8>& out, bool& sparse, u64& length, MmuFault& fault);
+        bool run(u64 address, u64 bytes, std::span<u8>& out, MmuFault& fault);
 
     private:
-        static constexpr u64 kPage = 4096;
+        bool resolve(u64 address, u64 bytes, Translation& out, MmuFault& fault);
+
         PhysicalMemory& memory_;
         Mmu& mmu_;
         const AddressSpace& space_;
         MmuClient client_;
         AccessType access_;
         const CopySurface* surface_ = nullptr;
-        std::array<Window, 256> windows_{};
+        std::array<Window, 512> windows_{};
     };
 
-    bool copy_run(const CopyDescriptor& copy, u64 src, u64 dst, u64 bytes, u64& done, MmuFault& fault);
-    bool fill_run(const CopyDescriptor& copy, u64 dst, u64 bytes, u64& done, MmuFault& fault);
-    bool staged_run(const CopyDescriptor& copy, u64 line, u64 element, u64 count, u64& done, MmuFault& fault);
+    bool copy_run(u64 src, u64 dst, u64 bytes, u64& done, MmuFault& fault);
+    void build_pattern(const CopyDescriptor& copy);
+    bool fill_run(const CopyDescriptor& copy, u64 dst, u64 count, u64& done, MmuFault& fault);
+    bool staged_run(const CopyDescriptor& copy, u64 line, u64 element, u64 count, MmuFault& fault);
+    template <typename MoveGobLine, typename MovePiece>
+    bool walk_block_line(const CopySurface& surface, u64 line, u64 x, u64 bytes, MoveGobLine move_gob_line, MovePiece move_piece);
     bool read_line(const CopySurface& surface, u64 line, u64 x, u8* out, u64 bytes, u64& done, MmuFault& fault);
-    bool write_line(const CopySurface& surface, u64 line, u64 x, const u8* data, u64 bytes, u64& done, MmuFault& fault);
+    bool write_line(const CopySurface& surface, u64 line, u64 x, const u8* data, u64 bytes, MmuFault& fault);
+    void remap_element(const CopyDescriptor& copy, const u8* in, u8* out) const;
 
-    PhysicalMemory& memory_;
-    Mmu& mmu_;
     Windows src_;
     Windows dst_;
     std::vector<u8> in_;
