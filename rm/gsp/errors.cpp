@@ -1,0 +1,139 @@
+// From an error that the chip found to what the driver is told: notifier memory, RC_TRIGGERED, OS_ERROR_LOG with the Xid.
+// Source: NVIDIA/open-gpu-kernel-modules tag 570.144, nverror.h, kernel_gsp.c (_kgspRpcRCTriggered, _kgspRpcOsErrorLog),
+// kernel_rc_notification.c.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "rm/abi/engine_types.h"
+#include "rm/abi/xid.h"
+#include "rm/gsp/gsp_impl.h"
+#include "rm/journal_records.h"
+
+namespace rm {
+
+using gpu::ChipError;
+
+namespace {
+
+constexpr u32 RC_NOTIFIER_SCOPE_TSG = 1;
+
+constexpr std::string_view kFaultTypes[] = {
+    "FAULT_PDE", "FAULT_PDE_SIZE", "FAULT_PTE", "FAULT_VA_LIMIT_VIOLATION", "FAULT_UNBOUND_INST_BLOCK", "FAULT_PRIV_VIOLATION",
+    "FAULT_RO_VIOLATION", "FAULT_WO_VIOLATION", "FAULT_PITCH_MASK_VIOLATION", "FAULT_WORK_CREATION", "FAULT_UNSUPPORTED_APERTURE",
+    "FAULT_COMPRESSION_FAILURE", "FAULT_UNSUPPORTED_KIND", "FAULT_REGION_VIOLATION", "FAULT_POISONED", "FAULT_ATOMIC_VIOLATION",
+};
+constexpr std::string_view kAccessTypes[] = {"READ", "WRITE", "ATOMIC", "PREFETCH", "ATOMIC_WEAK"};
+
+template <std::size_t N>
+std::string_view word(const std::string_view (&words)[N], u32 index) {
+    return index < N ? words[index] : std::string_view("UNKNOWN");
+}
+
+}  // namespace
+
+void Gsp::Impl::on_chip_error(const ChipError& error) {
+    if (state_ != State::Running || errors_.size() >= gsp::kEventBacklogMax) return;
+    errors_.push_back(error);
+    schedule(timing_.error_ps, kOpError);
+}
+
+u32 Gsp::Impl::xid_of(const ChipError& error) const {
+    switch (error.source) {
+        case ChipError::Source::Pbdma: return abi::ROBUST_CHANNEL_PBDMA_ERROR;
+        case ChipError::Source::MmuFault: return abi::ROBUST_CHANNEL_FIFO_ERROR_MMU_ERR_FLT;
+        case ChipError::Source::Gr: return abi::ROBUST_CHANNEL_GR_EXCEPTION;
+        case ChipError::Source::Sched: return abi::ROBUST_CHANNEL_RESETCHANNEL_VERIF_ERROR;
+        case ChipError::Source::Ecc: return abi::ROBUST_CHANNEL_GPU_ECC_DBE;
+        case ChipError::Source::Ce: break;
+    }
+    constexpr u32 kCe[] = {abi::ROBUST_CHANNEL_CE0_ERROR, abi::ROBUST_CHANNEL_CE1_ERROR, abi::ROBUST_CHANNEL_CE2_ERROR,
+                           abi::ROBUST_CHANNEL_CE3_ERROR, abi::ROBUST_CHANNEL_CE4_ERROR};
+    for (const gpu::EngineRow& row : spec_.engines) {
+        if (row.kind == gpu::EngineKind::Ce && row.fault_id == error.engine_fault_id && row.instance < std::size(kCe)) return kCe[row.instance];
+    }
+    return abi::ROBUST_CHANNEL_CE0_ERROR;
+}
+
+std::string Gsp::Impl::error_text(const ChipError& error, u32 xid) const {
+    switch (error.source) {
+        case ChipError::Source::Pbdma:
+            return fmt::format("Ch {:08x}, intr0 {:08x}, intr1 {:08x}, method {:04x}, data {:08x}", error.chid, error.info, error.info2,
+                               error.method, error.data);
+        case ChipError::Source::MmuFault:
+            return fmt::format("Ch {:08x}, engine {:#x}, MMU fault @ {:#x}: {} by {}", error.chid, error.engine_fault_id, error.address,
+                               word(kFaultTypes, error.info), word(kAccessTypes, error.info2));
+        case ChipError::Source::Ce:
+            return fmt::format("Ch {:08x}, engine {:#x}, launch error {:#x}", error.chid, error.engine_fault_id, error.info);
+        case ChipError::Source::Gr:
+            return fmt::format("Ch {:08x}, graphics exception {:#x} {:#x} @ {:#x}, method {:04x}, data {:08x}", error.chid, error.info,
+                               error.info2, error.address, error.method, error.data);
+        case ChipError::Source::Sched: return fmt::format("Ch {:08x}, scheduling error {:#x}", error.chid, error.info);
+        case ChipError::Source::Ecc: return fmt::format("uncorrectable memory error @ {:#x}", error.address);
+    }
+    return fmt::format("Xid {}", xid);
+}
+
+// The first notification of the channel's notifier memory: time, code, engine, status all ones.
+void Gsp::Impl::write_notifier(const gsp::Channel& channel, u32 xid) {
+    if (channel.notifier_bytes < sizeof(abi::NvNotification)) return;
+    abi::NvNotification notification{};
+    u64 ns = bus_.now().ns();
+    notification.timeStamp.nanoseconds[0] = static_cast<u32>(ns);
+    notification.timeStamp.nanoseconds[1] = static_cast<u32>(ns >> 32);
+    notification.info32 = xid;
+    notification.info16 = static_cast<abi::NvV16>(channel.engine_type);
+    notification.status = 0xFFFF;
+    std::vector<u8> bytes(sizeof(notification));
+    abi::store(std::span<u8>(bytes), notification);
+    if (!memory_.write(channel.notifier, bytes)) note(fmt::format("channel {}: the notifier's memory does not answer", channel.chid));
+}
+
+void Gsp::Impl::report_error(const ChipError& error) {
+    if (state_ != State::Running) return;
+    u32 xid = xid_of(error);
+    auto channel = fifo_.channels.find(error.chid);
+    u32 engine_type = abi::NV2080_ENGINE_TYPE_NULL;
+    if (channel != fifo_.channels.end()) {
+        // Its group was taken down by an earlier error: nothing new to say.
+        if (channel->second.failed) return;
+        engine_type = channel->second.engine_type;
+        if (gsp::Tsg* group = fifo_.tsg_of(channel->second)) {
+            fifo_.fail(*group);
+            for (u32 chid : group->chids) write_notifier(fifo_.channels.at(chid), xid);
+        }
+    }
+    kernel_.journal().append(records::xid, kernel_.now(), {xid, error.runlist_id, error.chid});
+
+    if (channel != fifo_.channels.end()) {
+        abi::rpc_rc_triggered_v17_02 rc{};
+        rc.nv2080EngineType = engine_type;
+        rc.chid = error.chid;
+        rc.exceptType = xid;
+        rc.scope = RC_NOTIFIER_SCOPE_TSG;
+        rc.partitionAttributionId = 0xFFFF;  // no partition
+        if (error.source == ChipError::Source::MmuFault) {
+            rc.mmuFaultAddrLo = static_cast<u32>(error.address);
+            rc.mmuFaultAddrHi = static_cast<u32>(error.address >> 32);
+            rc.mmuFaultType = error.info;
+        }
+        std::vector<u8> payload(sizeof(rc));
+        abi::store(std::span<u8>(payload), rc);
+        send_event(abi::NV_VGPU_MSG_EVENT_RC_TRIGGERED, payload);
+    }
+    std::vector<u8> log(struct_bytes(version_, "rpc_os_error_log_v17_00"));
+    auto set = [&](std::string_view field, u32 value) {
+        if (auto place = field_place(version_, "rpc_os_error_log_v17_00", field)) abi::store(std::span<u8>(log), value, place->offset);
+    };
+    set("exceptType", xid);
+    set("runlistId", error.runlist_id);
+    set("chid", error.chid);
+    if (auto place = field_place(version_, "rpc_os_error_log_v17_00", "errString")) {
+        std::string text = error_text(error, xid);
+        std::copy_n(text.begin(), std::min<std::size_t>(text.size(), place->bytes - 1), log.begin() + place->offset);
+    }
+    send_event(abi::NV_VGPU_MSG_EVENT_OS_ERROR_LOG, log);
+}
+
+}  // namespace rm

@@ -1,0 +1,225 @@
+// The firmware's working parts. One request at a time: doorbell -> look at the queue -> handle -> reply after a latency.
+// Source: NVIDIA/open-gpu-kernel-modules tag 570.144, kernel_gsp.c, rpc.c, message_queue_cpu.c (the driver's half of the protocol).
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "rm/abi/g_rpc_structures.h"
+#include "rm/abi/rpc.h"
+#include "rm/abi/status.h"
+#include "rm/gsp.h"
+#include "rm/gsp/fb_layout.h"
+#include "rm/gsp/fifo.h"
+#include "rm/gsp/object_tree.h"
+#include "rm/gsp/queue_memory.h"
+#include "rm/msgq.h"
+#include "sim/event_queue.h"
+
+namespace rm {
+
+namespace gsp {
+
+struct Timing {
+#define GSP_TIMING(name, ps) u64 name = ps;
+#include "rm/gsp/timing.def"
+#undef GSP_TIMING
+};
+
+// Handles that the firmware makes for the driver's own controls. (model) Silicon counts from 0xC1E00000.
+inline constexpr u32 kInternalClient = 0xC1E00004;
+inline constexpr u32 kInternalDevice = 0xABCD0080;
+inline constexpr u32 kInternalSubdevice = 0xABCD2080;
+inline constexpr u32 kEventBacklogMax = 1024;
+
+// A request with its whole payload; `tail` is what followed the counted bytes in the last element.
+struct Request {
+    abi::rpc_message_header_v03_00 header{};
+    u32 seq_num = 0;
+    std::vector<u8> payload;
+    std::vector<u8> tail;
+    void visit(StateVisitor& visitor);
+};
+
+struct Reply {
+    u32 rpc_result = 0;
+    u32 rpc_result_private = 0;
+    u32 status = 0;  // of the object call inside, for the journal
+    std::vector<u8> payload;
+    void visit(StateVisitor& visitor);
+};
+
+struct ControlCall {
+    ObjectRef object;
+    u32 cmd = 0;
+    std::span<u8> params;
+};
+
+struct AllocCall {
+    ObjectRef object;
+    u32 parent = 0;
+    u32 class_id = 0;
+    std::span<u8> params;
+    u32 resource = 0;
+};
+
+}  // namespace gsp
+
+struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
+    Impl(sim::Kernel& kernel, const gpu::ChipSpec& spec, const DriverVersion& version, gpu::FirmwareBus& bus);
+    virtual ~Impl();
+
+    // gpu::Firmware
+    void on_start(u32 mailbox0, u32 mailbox1) override;
+    void on_queue_doorbell(unsigned index) override;
+    void on_reset() override;
+    void on_chip_error(const gpu::ChipError& error) override;
+    void visit(sim::StateVisitor& visitor) override;
+
+    void on_event(u32 op, u64 arg) override;
+
+    // boot.cpp
+    std::string find_arguments(gpu::SysPa libos_arguments, gpu::SysPa& shared, u32& pages, u64& command_queue, u64& status_queue);
+    void boot();
+    bool set_up_bar(u32 block_register, u64& root, u64& instance);
+    void finish_boot();
+    void halt(const std::string& reason);
+
+    // gsp.cpp: the queue pump
+    void look();
+    void take(const msgq::Record& record);
+    void refuse(const msgq::Rejection& rejection, u32 seq_num);
+    void run_request();
+    void finish_request();
+    void send_event(u32 function, std::span<const u8> payload, u32 rpc_result = 0);
+    void flush();
+    void note(const std::string& text);
+    void schedule(u64 delay_ps, u32 op, u64 arg = 0);
+    u64 latency_of(u32 function) const;
+
+    // rpc_handlers.cpp
+    gsp::Reply handle(gsp::Request& request);
+    gsp::Reply handle_control(gsp::Request& request);
+    gsp::Reply handle_alloc(gsp::Request& request);
+    gsp::Reply handle_free(gsp::Request& request);
+    gsp::Reply handle_dup(gsp::Request& request);
+    gsp::Reply handle_guest_info(gsp::Request& request);
+    gsp::Reply handle_static_info(gsp::Request& request);
+    gsp::Reply handle_bar_pde(gsp::Request& request);
+    gsp::Reply handle_page_directory(gsp::Request& request, bool set);
+    gsp::Reply handle_alloc_memory(gsp::Request& request);
+    gsp::Reply handle_unloading(gsp::Request& request);
+    std::string check_registry(std::span<const u8> table) const;
+    void invalidate_tlb(gpu::PhysAddr pdb);
+
+    // objects.cpp
+    abi::NV_STATUS allocate(gsp::AllocCall& call);
+    abi::NV_STATUS allocate_channel(gsp::AllocCall& call);
+    abi::NV_STATUS allocate_group(gsp::AllocCall& call);
+    abi::NV_STATUS allocate_ctx_share(gsp::AllocCall& call);
+    abi::NV_STATUS allocate_va_space(gsp::AllocCall& call);
+    abi::NV_STATUS allocate_engine_object(gsp::AllocCall& call);
+    abi::NV_STATUS free_objects(gsp::ObjectRef where);
+    void release(gsp::ObjectRef where, const gsp::Object& object);
+    // The VA space resource that a handle, or with handle 0 the device, stands for. 0: none.
+    u32 va_space_of(gsp::ObjectRef near, u32 va_space_handle);
+    gsp::Channel* channel_of(gsp::ObjectRef where);
+    gsp::Tsg* group_of(gsp::ObjectRef where);
+
+    // controls.cpp, controls_chip.cpp, controls_fifo.cpp, controls_gr.cpp. Handlers see parameters of exactly the right size.
+    abi::NV_STATUS control(gsp::ControlCall& call);
+    using ControlHandler = abi::NV_STATUS (Impl::*)(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_none(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_chip_info(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_register_map(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_pci_bars(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_memsys(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_gmmu(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_interrupts(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_board(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_gsp_features(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_ce_caps(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_ce_all_caps(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_ce_method_buffer(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_ce_hub_mask(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_ce_pce_mask(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_ce_class_db(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_device_info(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_num_channels(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_schedule_channel(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_schedule_group(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_timeslice(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_preempt(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_bind(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_stop_channel(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_submit_token(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_disable_channels(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_copy_server_pdes(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_fault_buffer(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_fault_buffer_off(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_gr_info(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_gr_masks(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_gr_sm_order(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_gr_buffers(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_gr_properties(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_gr_fs_info(gsp::ControlCall& call);
+
+    // static_info.cpp
+    std::vector<u8> static_info() const;
+
+    // errors.cpp
+    void report_error(const gpu::ChipError& error);
+    u32 xid_of(const gpu::ChipError& error) const;
+    std::string error_text(const gpu::ChipError& error, u32 xid) const;
+    void write_notifier(const gsp::Channel& channel, u32 xid);
+
+    enum class State : u8 { Off, Booting, Draining, Running, Suspended, Halted };
+    enum Op : u32 { kOpBoot, kOpLook, kOpRun, kOpReply, kOpInitDone, kOpFlush, kOpError, kOpPoll };
+    struct Outgoing {
+        abi::rpc_message_header_v03_00 header{};
+        std::vector<u8> payload;
+        void visit(StateVisitor& visitor);
+    };
+
+    sim::Kernel& kernel_;
+    const gpu::ChipSpec& spec_;
+    const DriverVersion& version_;
+    gpu::FirmwareBus& bus_;
+    const gsp::Timing timing_{};
+    sim::TargetId target_;
+
+    State state_ = State::Off;
+    u64 libos_arguments_ = 0;
+    u64 epoch_ = 0;  // counts resets: events of an earlier life are ignored
+    bool look_pending_ = false;
+    bool busy_ = false;  // a request is being worked on
+    bool flush_pending_ = false;
+    bool have_system_info_ = false;
+
+    gsp::QueueMemory shared_;
+    msgq::Reader commands_;
+    msgq::Writer status_;
+    msgq::Assembler assembler_;
+    std::vector<u8> tail_;
+    gsp::Request request_;
+    gsp::Reply reply_;
+    std::deque<Outgoing> outgoing_;
+    std::string refused_text_;  // the last refusal, said once
+    std::deque<gpu::ChipError> errors_;
+
+    gsp::FbLayout layout_;
+    gsp::FbHeap heap_;
+    gsp::PhysicalPort memory_;
+    gsp::ObjectTree objects_;
+    gsp::Fifo fifo_;
+    u64 bar1_root_ = 0;
+    u64 bar1_instance_ = 0;
+    u64 bar2_root_ = 0;
+    u64 bar2_instance_ = 0;
+    u64 poll_count_ = 0;
+    u64 fault_tables_ = 0;  // page tables of the replayable fault buffer
+    std::map<u32, u32> device_va_spaces_;  // device resource: its default VA space's resource
+};
+
+}  // namespace rm
