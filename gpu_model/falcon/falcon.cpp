@@ -1,0 +1,164 @@
+// See falcon.h.
+#include "gpu_model/falcon/falcon.h"
+
+#include <fmt/format.h>
+
+namespace gpu {
+
+namespace {
+
+using namespace regs;
+
+using PORT_ADDRESS = sim::Field<15, 2>;  // BLK and OFFS together: the dword address
+using AINCW = NV_PFALCON_FALCON_DMEMC_AINCW;
+using AINCR = NV_PFALCON_FALCON_DMEMC_AINCR;
+// What the firmware's own start-up routes to the host once the RISC-V core runs.
+constexpr u32 kRoutedToHost =
+    static_cast<u32>(NV_PFALCON_FALCON_IRQSTAT_HALT::kMask | NV_PFALCON_FALCON_IRQSTAT_SWGEN0::kMask);
+
+}  // namespace
+
+Falcon::Falcon(sim::Kernel& kernel, std::string_view name, u32 base, std::span<const RegRow> extra, FalconOwner& owner)
+    : kernel_(kernel), base_(base), owner_(owner), block_(kernel, name, {{kFalconRows, base}, {extra, 0}}),
+      imem_(kMemoryBytes / 4), dmem_(kMemoryBytes / 4) {
+    hook_interrupts();
+    hook_memory();
+    block_.on_access(at(NV_PFALCON_FALCON_CPUCTL), [this](u32) { return NV_PFALCON_FALCON_CPUCTL_HALTED::make(halted_); },
+                     [this](u32, u32 value) { start(value); });
+    block_.on_access(at(NV_PFALCON_FALCON_CPUCTL_ALIAS), [](u32) { return u32{0}; }, [this](u32, u32 value) { start(value); });
+    block_.on_write(at(NV_PFALCON_FALCON_ENGINE), [this](u32, u32 value) {
+        if (NV_PFALCON_FALCON_ENGINE_RESET::get(value) == 0) return;
+        reset();
+        block_.set(at(NV_PFALCON_FALCON_ENGINE), NV_PFALCON_FALCON_ENGINE_RESET::make(1));
+        owner_.on_falcon_reset(*this);
+    });
+    block_.on_access(at(NV_PFALCON_FALCON_DMATRFCMD), [](u32) { return NV_PFALCON_FALCON_DMATRFCMD_IDLE::make(1); },
+                     [this](u32, u32 value) {
+                         kernel_.unmodelled().refused(fmt::format("falcon DMA of {}", block_.unit_name()), kernel_.now(),
+                                                      fmt::format("command 0x{:08x}", value));
+                     });
+}
+
+void Falcon::hook_interrupts() {
+    auto zero = [](u32) { return u32{0}; };
+    auto nothing = [](u32, u32) {};
+    block_.on_access(at(NV_PFALCON_FALCON_IRQSTAT), [this](u32) { return irqstat_; }, nothing);
+    block_.on_access(at(NV_PFALCON_FALCON_IRQSCLR), zero, [this](u32, u32 value) {
+        irqstat_ &= ~value;
+        update_interrupt();
+    });
+    block_.on_access(at(NV_PFALCON_FALCON_IRQMASK), [this](u32) { return irqmask_; }, nothing);
+    block_.on_access(at(NV_PFALCON_FALCON_IRQMSET), zero, [this](u32, u32 value) {
+        irqmask_ |= value;
+        update_interrupt();
+    });
+    block_.on_access(at(NV_PFALCON_FALCON_IRQMCLR), zero, [this](u32, u32 value) {
+        irqmask_ &= ~value;
+        update_interrupt();
+    });
+    block_.on_write(at(NV_PFALCON_FALCON_IRQDEST), [this](u32, u32) { update_interrupt(); });
+    block_.on_write(at(NV_PRISCV_RISCV_IRQDEST), [this](u32, u32) { update_interrupt(); });
+}
+
+void Falcon::hook_memory() {
+    auto control = [this](Reg reg, std::array<Port, kPorts>& ports) {
+        block_.on_access(at(reg), [&ports](u32 i) { return ports[i].control; }, [&ports](u32 i, u32 value) { ports[i].control = value; });
+    };
+    control(NV_PFALCON_FALCON_IMEMC, imem_ports_);
+    control(NV_PFALCON_FALCON_DMEMC, dmem_ports_);
+    block_.on_access(at(NV_PFALCON_FALCON_IMEMD), [this](u32 i) { return port_read(imem_ports_[i], imem_); },
+                     [this](u32 i, u32 value) {
+                         program_loaded_ = true;
+                         port_write(imem_ports_[i], imem_, value);
+                     });
+    block_.on_access(at(NV_PFALCON_FALCON_DMEMD), [this](u32 i) { return port_read(dmem_ports_[i], dmem_); },
+                     [this](u32 i, u32 value) { port_write(dmem_ports_[i], dmem_, value); });
+    block_.on_access(at(NV_PFALCON_FALCON_IMEMT), [this](u32 i) { return imem_tags_[i]; },
+                     [this](u32 i, u32 value) { imem_tags_[i] = value; });
+}
+
+u32 Falcon::port_read(Port& port, const std::vector<u32>& memory) {
+    u32 address = PORT_ADDRESS::get(port.control);
+    if (AINCR::get(port.control) != 0) port.control = PORT_ADDRESS::set(port.control, u64{address} + 1);
+    return memory[address % memory.size()];
+}
+
+void Falcon::port_write(Port& port, std::vector<u32>& memory, u32 value) {
+    u32 address = PORT_ADDRESS::get(port.control);
+    if (AINCW::get(port.control) != 0) port.control = PORT_ADDRESS::set(port.control, u64{address} + 1);
+    memory[address % memory.size()] = value;
+}
+
+u32 Falcon::mailbox(unsigned index) const {
+    return block_.get(at(index == 0 ? NV_PFALCON_FALCON_MAILBOX0 : NV_PFALCON_FALCON_MAILBOX1));
+}
+
+void Falcon::set_mailbox(unsigned index, u32 value) {
+    block_.set(at(index == 0 ? NV_PFALCON_FALCON_MAILBOX0 : NV_PFALCON_FALCON_MAILBOX1), value);
+}
+
+void Falcon::raise(u32 irqstat_bits) {
+    irqstat_ |= irqstat_bits;
+    update_interrupt();
+}
+
+void Falcon::set_halted(bool halted) { halted_ = halted; }
+
+bool Falcon::riscv_active() const { return block_.get(at(NV_PRISCV_RISCV_CORE_SWITCH_RISCV_STATUS)) != 0; }
+
+void Falcon::set_riscv_active(bool active) {
+    block_.set(at(NV_PRISCV_RISCV_CORE_SWITCH_RISCV_STATUS), NV_PRISCV_RISCV_CORE_SWITCH_RISCV_STATUS_ACTIVE_STAT::make(active));
+    block_.set(at(NV_PRISCV_RISCV_IRQMASK), active ? kRoutedToHost : 0);
+    block_.set(at(NV_PRISCV_RISCV_IRQDEST), active ? kRoutedToHost : 0);
+    update_interrupt();
+}
+
+void Falcon::start(u32 value) {
+    if (NV_PFALCON_FALCON_CPUCTL_STARTCPU::get(value) == 0) return;
+    if (NV_PFALCON_FALCON_ENGINE_RESET::get(block_.get(at(NV_PFALCON_FALCON_ENGINE))) != 0) return;  // held in reset
+    if (riscv_active()) return;  // it runs already
+    halted_ = false;
+    owner_.on_falcon_start(*this);
+}
+
+void Falcon::update_interrupt() {
+    u32 mask = riscv_active() ? block_.get(at(NV_PRISCV_RISCV_IRQMASK)) : irqmask_;
+    u32 destination = block_.get(at(riscv_active() ? NV_PRISCV_RISCV_IRQDEST : NV_PFALCON_FALCON_IRQDEST));
+    owner_.on_falcon_interrupt(*this, (irqstat_ & mask & destination) != 0);
+}
+
+void Falcon::reset() {
+    block_.reset();
+    irqstat_ = irqmask_ = 0;
+    halted_ = true;
+    program_loaded_ = false;
+    imem_ports_ = dmem_ports_ = {};
+    imem_tags_ = {};
+    imem_.assign(imem_.size(), 0);
+    dmem_.assign(dmem_.size(), 0);
+    update_interrupt();
+}
+
+void Falcon::visit(sim::StateVisitor& visitor) {
+    visitor.field("registers", block_);
+    visitor.field("irqstat", irqstat_);
+    visitor.field("irqmask", irqmask_);
+    visitor.field("halted", halted_);
+    visitor.field("program_loaded", program_loaded_);
+    visitor.field("imem_ports", imem_ports_);
+    visitor.field("dmem_ports", dmem_ports_);
+    visitor.field("imem_tags", imem_tags_);
+    auto memory = [&visitor](std::string_view name, std::vector<u32>& words) {
+        bool empty = true;
+        for (u32 word : words) empty = empty && word == 0;
+        std::vector<u32> copy = empty ? std::vector<u32>{} : words;
+        visitor.field(name, copy);
+        if (!visitor.loading()) return;
+        copy.resize(words.size());
+        words = copy;
+    };
+    memory("imem", imem_);
+    memory("dmem", dmem_);
+}
+
+}  // namespace gpu

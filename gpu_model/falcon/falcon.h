@@ -1,0 +1,82 @@
+// A falcon core with its RISC-V sibling, as registers: mailboxes, reset, start, interrupt routing, instruction and data memory ports.
+// No program is executed: whoever owns the core decides what a start means (FalconOwner).
+// Source: falcon, FBIF, RISC-V headers and falcon code of the open driver. Not modelled: the DMA engine (DMATRFCMD is refused by name).
+#pragma once
+
+#include <vector>
+
+#include "gpu_model/bus/register_unit.h"
+#include "gpu_model/regs/reg_block.h"
+#include "gpu_model/regs/regs.h"
+
+namespace gpu {
+
+class Falcon;
+
+class FalconOwner {
+public:
+    virtual void on_falcon_start(Falcon& falcon) = 0;
+    virtual void on_falcon_reset(Falcon& falcon) = 0;
+    // The interrupt line towards the host changed or may have.
+    virtual void on_falcon_interrupt(Falcon& falcon, bool asserted) = 0;
+
+protected:
+    ~FalconOwner() = default;
+};
+
+class Falcon final : public RegisterUnit {
+public:
+    static constexpr u32 kMemoryBytes = 0x10000;  // each of instruction and data memory
+    static constexpr u32 kPorts = 4;
+
+    // `extra` are rows beyond a plain falcon's (GSP), with BAR0 offsets.
+    Falcon(sim::Kernel& kernel, std::string_view name, u32 base, std::span<const RegRow> extra, FalconOwner& owner);
+
+    RegBlock& block() { return block_; }
+    u32 mailbox(unsigned index) const;
+    void set_mailbox(unsigned index, u32 value);
+    // Sets IRQSTAT bits, as the core itself or its firmware does.
+    void raise(u32 irqstat_bits);
+    void set_halted(bool halted);
+    bool halted() const { return halted_; }
+    // The RISC-V core runs: interrupts are routed by its mask and destination registers.
+    void set_riscv_active(bool active);
+    bool riscv_active() const;
+    // Something was stored to instruction memory since the last reset.
+    bool program_loaded() const { return program_loaded_; }
+
+    u32 read(u32 offset) override { return block_.read(offset); }
+    void write(u32 offset, u32 value) override { block_.write(offset, value); }
+    std::string_view unit_name() const override { return block_.unit_name(); }
+    void reset();
+    void visit(sim::StateVisitor& visitor);
+
+private:
+    struct Port {
+        u32 control = 0;
+        void visit(sim::StateVisitor& visitor) { visitor.field("control", control); }
+    };
+    u32 at(u32 relative) const { return base_ + relative; }
+    void hook_interrupts();
+    void hook_memory();
+    void start(u32 value);
+    void update_interrupt();
+    u32 port_read(Port& port, const std::vector<u32>& memory);
+    void port_write(Port& port, std::vector<u32>& memory, u32 value);
+
+    sim::Kernel& kernel_;
+    u32 base_;
+    FalconOwner& owner_;
+    RegBlock block_;
+    u32 irqstat_ = 0;
+    u32 irqmask_ = 0;
+    bool halted_ = true;
+    bool program_loaded_ = false;
+    std::array<Port, kPorts> imem_ports_{};
+    std::array<Port, kPorts> dmem_ports_{};
+    std::array<u32, kPorts> imem_tags_{};
+    std::vector<u32> imem_;
+    std::vector<u32> dmem_;
+};
+
+}  // namespace gpu
