@@ -32,12 +32,35 @@ Gpu::Units::Units(sim::Kernel& kernel_in, const ChipSpec& spec_in, PciHost& pci_
       pbus(kernel_in, intr, bar1, bar2),
       pramin(pbus, memory),
       host(kernel_in, spec_in, timing, memory, mmu, intr, ptimer, *this),
+      ce_unit(kernel_in),
       usermode(kernel_in, ptimer, [this](u32 word) { host.doorbell(word); }),
       bar0(kernel_in),
       gsp(kernel_in, bar0, memory, mmu_regs, intr) {
     mmu.attach_fault_sink(faults);
+    build_engines();
     map_bar0();
     pci.attach(bar0, bar1, bar2, intr, [this] { reset(false); });
+}
+
+// One engine per row that has a model; methods for the others are reported by the host engine.
+void Gpu::Units::build_engines() {
+    for (u32 index = 0; index < spec.engines.size(); ++index) {
+        switch (spec.engines[index].kind) {
+            case EngineKind::Graphics:
+                compute = std::make_unique<Compute>(kernel, spec, index, mmu, intr, ptimer, host);
+                host.attach_engine(index, *compute);
+                break;
+            case EngineKind::Ce:
+                ces.push_back(std::make_unique<Ce>(kernel, spec, index, timing, memory, mmu, intr, ptimer, host));
+                ce_unit.attach(*ces.back());
+                host.attach_engine(index, *ces.back());
+                break;
+            case EngineKind::Nvdec:
+            case EngineKind::Nvenc:
+            case EngineKind::Sec2:
+            case EngineKind::Nvjpg: break;
+        }
+    }
 }
 
 void Gpu::Units::map_bar0() {
@@ -56,6 +79,7 @@ void Gpu::Units::map_bar0() {
         {0x070000, 0x070FFF, mmu_regs},    // UFLUSH
         {0x088000, 0x088FFF, pci},         // configuration mirror
         {0x100000, 0x100FFF, mmu_regs},    // PFB
+        {0x104000, 0x104FFF, ce_unit},
         {0x110000, 0x111FFF, gsp.gsp()},
         {0x118000, 0x118FFF, identity},    // PGC6
         {0x1FA000, 0x1FAFFF, mmu_regs},    // WPR2
@@ -82,6 +106,9 @@ void Gpu::Units::on_channel_error(const ChipError& error) {
 void Gpu::Units::reset(bool cold) {
     // Sources before the tree, so that no level of before is left in it; engines before the memory they use.
     host.reset();
+    for (const auto& ce : ces) ce->reset();
+    ce_unit.reset();
+    compute->reset();
     gsp.reset();
     faults.reset();
     mmu_regs.reset();
@@ -113,6 +140,9 @@ void Gpu::Units::visit(sim::StateVisitor& visitor) {
     visitor.field("identity", identity);
     visitor.field("pbus", pbus);
     visitor.field("host", host);
+    visitor.field("ce_unit", ce_unit);
+    for (const auto& ce : ces) visitor.field(ce->name(), *ce);
+    visitor.field("compute", *compute);
     visitor.field("usermode", usermode);
     visitor.field("gsp", gsp);
     visitor.field("vram", vram);

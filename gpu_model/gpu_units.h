@@ -9,6 +9,8 @@
 #include "gpu_model/bus/pbus.h"
 #include "gpu_model/bus/pci_function.h"
 #include "gpu_model/bus/usermode.h"
+#include "gpu_model/engine/ce/ce.h"
+#include "gpu_model/engine/compute/compute.h"
 #include "gpu_model/falcon/gsp_unit.h"
 #include "gpu_model/gpu.h"
 #include "gpu_model/host/host.h"
@@ -49,11 +51,15 @@ struct Gpu::Units final : private HostListener {
     Pbus pbus;
     Pramin pramin;
     Host host;
+    CeUnit ce_unit;
+    std::vector<std::unique_ptr<Ce>> ces;  // in the order of spec.engines
+    std::unique_ptr<Compute> compute;
     Usermode usermode;
     Bar0 bar0;
     GspUnit gsp;
 
 private:
+    void build_engines();
     void map_bar0();
     void on_channel_error(const ChipError& error) override;
 };
