@@ -63,7 +63,7 @@ void Adapter::stop() {
     std::vector<u8> payload(sizeof(request));
     Status status = rpc_.call("NV_VGPU_MSG_FUNCTION_UNLOADING_GUEST_DRIVER", payload);
     if (status != NV_OK)
-        kernel_.journal().note(kernel_.now(), fmt::format("driver: UNLOADING_GUEST_DRIVER: {}", status_text(status)));
+        kernel_.journal().note(kernel_.now(), fmt::format("driver: UNLOADING_GUEST_DRIVER: {}", status_name(status)));
     else if (!io_.reg_poll(reg::NV_PGSP_FALCON_MAILBOX0, ~u32{0}, kMailboxSuspended, kDefaultTimeout))
         kernel_.journal().note(kernel_.now(), "driver: the firmware did not report that it is suspended");
     io_.reg_write(reg::NV_CPU_INTR_TOP_EN_CLEAR, reg::kIntrTopMask);

@@ -14,8 +14,7 @@
 #include "rm/abi/libos_init_args.h"
 #include "rm/abi/registry.h"
 #include "rm/client/adapter.h"
-#include "rm/client/class_table.h"
-#include "rm/client/control_table.h"
+#include "rm/abi/classes.h"
 #include "rm/client/engine_map.h"
 
 namespace rm::client {
@@ -120,7 +119,7 @@ Status Adapter::start() {
         io_.settle();
         if (start_status_ == NV_OK) continue;
         kernel_.journal().note(kernel_.now(), fmt::format("NVRM: RmInitAdapter failed at \"{}\": {} (0x{:x})", row.name,
-                                                          status_text(start_status_), start_status_));
+                                                          status_name(start_status_), start_status_));
         pci_.disable_msi();
         release_memory();
         return start_status_;
@@ -376,16 +375,16 @@ Status Adapter::load_graphics_info() {
     root.hClient = kGraphicsClient;
     std::vector<u8> params(sizeof(root));
     store(std::span<u8>(params), root);
-    Status status = rpc_.rm_alloc(kGraphicsClient, 0, 0, cls::NV01_ROOT, params);
+    Status status = rpc_.rm_alloc(kGraphicsClient, 0, 0, abi::NV01_ROOT, params);
     if (status != NV_OK) return status;
     NV0080_ALLOC_PARAMETERS device{};
     device.hClientShare = kGraphicsClient;
     params.assign(sizeof(device), 0);
     store(std::span<u8>(params), device);
-    status = rpc_.rm_alloc(kGraphicsClient, kGraphicsClient, kGraphicsDevice, cls::NV01_DEVICE_0, params);
+    status = rpc_.rm_alloc(kGraphicsClient, kGraphicsClient, kGraphicsDevice, abi::NV01_DEVICE_0, params);
     if (status != NV_OK) return status;
     params.assign(sizeof(NV2080_ALLOC_PARAMETERS), 0);
-    status = rpc_.rm_alloc(kGraphicsClient, kGraphicsDevice, kGraphicsSubdevice, cls::NV20_SUBDEVICE_0, params);
+    status = rpc_.rm_alloc(kGraphicsClient, kGraphicsDevice, kGraphicsSubdevice, abi::NV20_SUBDEVICE_0, params);
     if (status != NV_OK) return status;
     for (const InitControl& row : kGraphicsInit) {
         std::vector<u8> bytes(control_bytes(version_, row.cmd).value_or(0));

@@ -1,20 +1,12 @@
 // Status codes by NVIDIA's names, and the errno values that the driver returns.
 #pragma once
 
-#include <string_view>
-
-#include "rm/abi/base.h"
+#include "rm/abi/status.h"
 
 namespace rm::client {
 
-using Status = u32;
 using namespace abi;
-
-#define NV_STATUS_CODE(name, value) inline constexpr Status name = value;
-#include "rm/abi/status_codes.def"
-#undef NV_STATUS_CODE
-
-std::string_view status_text(Status status);
+using Status = NV_STATUS;
 
 // Negated when returned, as the raw system call does.
 inline constexpr i64 kEnoent = 2;

@@ -1,0 +1,253 @@
+#include "rm/client/memory_unit.h"
+
+#include "rm/abi/all_structs.h"
+#include "rm/abi/flags_nvos.h"
+
+namespace rm::client {
+
+namespace {
+
+constexpr u64 kAllocationMax = u64{1} << 40;  // larger than any memory of the machine
+
+u64 align_up(u64 value, u64 alignment) { return (value + alignment - 1) & ~(alignment - 1); }
+
+bool is_power_of_two(u64 value) { return value != 0 && (value & (value - 1)) == 0; }
+
+u8 cpu_caching(u32 attr, bool video) {
+    if (video) return NVOS33_FLAGS_CACHING_TYPE_WRITECOMBINED;
+    switch (NVOS32_ATTR_COHERENCY::get(attr)) {
+        case NVOS32_ATTR_COHERENCY_UNCACHED: return NVOS33_FLAGS_CACHING_TYPE_UNCACHED;
+        case NVOS32_ATTR_COHERENCY_WRITE_COMBINE: return NVOS33_FLAGS_CACHING_TYPE_WRITECOMBINED;
+        case NVOS32_ATTR_COHERENCY_WRITE_BACK: return NVOS33_FLAGS_CACHING_TYPE_WRITEBACK;
+        default: return NVOS33_FLAGS_CACHING_TYPE_CACHED;
+    }
+}
+
+void answer(NV_MEMORY_ALLOCATION_PARAMS& params, const MemoryData& memory) {
+    params.size = memory.bytes;
+    params.limit = memory.bytes - 1;
+    params.offset = memory.address;
+    u32 size_field = memory.page_bytes == kPage4K ? NVOS32_ATTR_PAGE_SIZE_4KB
+                     : memory.page_bytes == kPage64K ? NVOS32_ATTR_PAGE_SIZE_BIG
+                                                     : NVOS32_ATTR_PAGE_SIZE_HUGE;
+    params.attr = NVOS32_ATTR_PAGE_SIZE::set(params.attr, size_field);
+    params.attr = NVOS32_ATTR_PHYSICALITY::set(params.attr, NVOS32_ATTR_PHYSICALITY_CONTIGUOUS);
+    if (NVOS32_ATTR2_GPU_CACHEABLE::get(params.attr2) == NVOS32_ATTR2_GPU_CACHEABLE_DEFAULT) {
+        bool video = memory.place == MemoryData::Place::Video;
+        params.attr2 = NVOS32_ATTR2_GPU_CACHEABLE::set(
+            params.attr2, video ? NVOS32_ATTR2_GPU_CACHEABLE_YES : NVOS32_ATTR2_GPU_CACHEABLE_NO);
+    }
+}
+
+}  // namespace
+
+// The physical page size that the attributes ask for. Video memory is big-paged unless it is small.
+Status MemoryUnit::choose_pages(u32 attr, u32 attr2, u64 bytes, bool video, u64* page_bytes) {
+    switch (NVOS32_ATTR_PAGE_SIZE::get(attr)) {
+        case NVOS32_ATTR_PAGE_SIZE_DEFAULT:
+            *page_bytes = bytes >= kPage2M && video ? kPage2M : bytes >= kPage64K && video ? kPage64K : kPage4K;
+            return NV_OK;
+        case NVOS32_ATTR_PAGE_SIZE_4KB: *page_bytes = kPage4K; return NV_OK;
+        case NVOS32_ATTR_PAGE_SIZE_BIG: *page_bytes = kPage64K; return NV_OK;
+        default: break;
+    }
+    u32 huge = NVOS32_ATTR2_PAGE_SIZE_HUGE::get(attr2);
+    if (huge > NVOS32_ATTR2_PAGE_SIZE_HUGE_2MB) {
+        context_.note("driver: pages of 512 MiB and more are not of this generation: NV_ERR_INVALID_ARGUMENT");
+        return NV_ERR_INVALID_ARGUMENT;
+    }
+    *page_bytes = kPage2M;
+    return NV_OK;
+}
+
+Status MemoryUnit::construct_system(AllocCall& call) {
+    auto params = call.read<NV_MEMORY_ALLOCATION_PARAMS>();
+    if (params.size == 0 || params.size > kAllocationMax) return NV_ERR_INVALID_ARGUMENT;
+    if (NVOS32_ATTR_LOCATION::get(params.attr) == NVOS32_ATTR_LOCATION_VIDMEM) {
+        context_.note("driver: NV01_MEMORY_SYSTEM with attr LOCATION VIDMEM, must be PCI or ANY: NV_ERR_INVALID_ARGUMENT");
+        return NV_ERR_INVALID_ARGUMENT;
+    }
+    MemoryData& memory = call.object.data.emplace<MemoryData>();
+    Status status = choose_pages(params.attr, params.attr2, params.size, false, &memory.page_bytes);
+    if (status != NV_OK) return status;
+    memory.place = MemoryData::Place::System;
+    memory.bytes = align_up(params.size, memory.page_bytes);
+    // The operating system gives page-aligned blocks; a larger alignment is cut out of a larger block, which we keep whole.
+    gpu::SysPa pages = context_.host.alloc_pages(memory.bytes);
+    if (pages.value == 0) return NV_ERR_NO_MEMORY;
+    if (pages.value % memory.page_bytes != 0) memory.page_bytes = kPage4K;
+    memory.address = pages.value;
+    memory.caching = cpu_caching(params.attr, false);
+    memory.user_read_only = NVOS32_ATTR2_PROTECTION_USER::get(params.attr2) != 0;
+    memory.device_read_only = NVOS32_ATTR2_PROTECTION_DEVICE::get(params.attr2) != 0;
+    answer(params, memory);
+    params.offset = 0;  // physical addresses of system memory are not a client's business
+    params.attr = NVOS32_ATTR_LOCATION::set(params.attr, NVOS32_ATTR_LOCATION_PCI);
+    call.write(params);
+    return NV_OK;
+}
+
+Status MemoryUnit::construct_video(AllocCall& call) {
+    auto params = call.read<NV_MEMORY_ALLOCATION_PARAMS>();
+    if (params.size == 0 || params.size > kAllocationMax) return NV_ERR_INVALID_ARGUMENT;
+    if (NVOS32_ATTR_LOCATION::get(params.attr) == NVOS32_ATTR_LOCATION_PCI) return NV_ERR_INVALID_ARGUMENT;
+    if ((params.flags & NVOS32_ALLOC_FLAGS_VIRTUAL) != 0) return NV_ERR_INVALID_ARGUMENT;
+    MemoryData& memory = call.object.data.emplace<MemoryData>();
+    Status status = choose_pages(params.attr, params.attr2, params.size, true, &memory.page_bytes);
+    if (status != NV_OK) return status;
+    u64 alignment = memory.page_bytes;
+    if ((params.flags & (NVOS32_ALLOC_FLAGS_ALIGNMENT_FORCE | NVOS32_ALLOC_FLAGS_ALIGNMENT_HINT)) != 0 && params.alignment != 0) {
+        if (!is_power_of_two(params.alignment) || params.alignment > kAllocationMax) return NV_ERR_INVALID_ARGUMENT;
+        alignment = std::max(alignment, params.alignment);
+    }
+    memory.place = MemoryData::Place::Video;
+    memory.bytes = align_up(params.size, memory.page_bytes);
+    RangeHeap::Request request{.bytes = memory.bytes, .alignment = alignment};
+    if ((params.flags & NVOS32_ALLOC_FLAGS_FIXED_ADDRESS_ALLOCATE) != 0) {
+        if (params.offset % memory.page_bytes != 0) return NV_ERR_INVALID_OFFSET;
+        request.low = params.offset;
+        request.high = params.offset > ~u64{0} - memory.bytes ? ~u64{0} : params.offset + (memory.bytes - 1);
+        request.alignment = memory.page_bytes;
+    } else if ((params.flags & NVOS32_ALLOC_FLAGS_USE_BEGIN_END) != 0 && params.rangeHi > params.rangeLo) {
+        request.low = params.rangeLo;
+        request.high = params.rangeHi;
+    }
+    std::optional<gpu::FbPa> address = context_.adapter.alloc_fb(request);
+    if (!address) {
+        memory.bytes = 0;
+        return NV_ERR_NO_MEMORY;
+    }
+    memory.address = address->value;
+    memory.caching = cpu_caching(params.attr, true);
+    memory.user_read_only = NVOS32_ATTR2_PROTECTION_USER::get(params.attr2) != 0;
+    memory.device_read_only = NVOS32_ATTR2_PROTECTION_DEVICE::get(params.attr2) != 0;
+    constexpr u8 kGenericMemory = 0x06;
+    memory.kind = NVOS32_ATTR_FORMAT::get(params.attr) == NVOS32_ATTR_FORMAT_BLOCK_LINEAR ? kGenericMemory : 0;
+    answer(params, memory);
+    call.write(params);
+    return NV_OK;
+}
+
+Status MemoryUnit::construct_usermode(AllocCall& call) {
+    MemoryData& memory = call.object.data.emplace<MemoryData>();
+    memory.place = MemoryData::Place::Registers;
+    memory.address = reg::NV_USERMODE_BASE;
+    memory.bytes = reg::kUsermodeBytes;
+    memory.caching = NVOS33_FLAGS_CACHING_TYPE_UNCACHED;
+    return NV_OK;
+}
+
+Status MemoryUnit::construct_virtual(AllocCall& call) {
+    auto params = call.read<NV_MEMORY_ALLOCATION_PARAMS>();
+    if ((params.flags & NVOS32_ALLOC_FLAGS_VIRTUAL) == 0) {
+        context_.note("driver: NV50_MEMORY_VIRTUAL without NVOS32_ALLOC_FLAGS_VIRTUAL: NV_ERR_INVALID_ARGUMENT");
+        return NV_ERR_INVALID_ARGUMENT;
+    }
+    if (params.size == 0 || params.size > kVaLimit) return NV_ERR_INVALID_ARGUMENT;
+    VirtualMemoryData& memory = call.object.data.emplace<VirtualMemoryData>();
+    Status status = spaces_.resolve(call.client, call.object.parent, params.hVASpace, &memory.va_space);
+    if (status != NV_OK) return status;
+    VaSpace* space = spaces_.find(memory.va_space);
+    if (space->externally_owned) {
+        // The client's own manager places things there; the object only names a range.
+        memory.base = params.offset;
+        memory.bytes = params.size;
+        call.write(params);
+        return NV_OK;
+    }
+    u64 page_bytes = 0;
+    status = choose_pages(params.attr, params.attr2, params.size, true, &page_bytes);
+    if (status != NV_OK) return status;
+    u64 alignment = page_bytes;
+    if ((params.flags & (NVOS32_ALLOC_FLAGS_ALIGNMENT_FORCE | NVOS32_ALLOC_FLAGS_ALIGNMENT_HINT)) != 0 && params.alignment != 0) {
+        if (!is_power_of_two(params.alignment) || params.alignment > kVaLimit) return NV_ERR_INVALID_ARGUMENT;
+        alignment = std::max(alignment, params.alignment);
+    }
+    u64 bytes = align_up(params.size, page_bytes);
+    std::optional<u64> base;
+    if ((params.flags & NVOS32_ALLOC_FLAGS_FIXED_ADDRESS_ALLOCATE) != 0) {
+        if (params.offset % kPage4K != 0) return NV_ERR_INVALID_OFFSET;
+        if (space->ranges.alloc_at(params.offset, bytes)) base = params.offset;
+    } else {
+        RangeHeap::Request request{.bytes = bytes, .alignment = alignment, .low = kFirstClientVa};
+        if ((params.flags & NVOS32_ALLOC_FLAGS_USE_BEGIN_END) != 0 && params.rangeHi > params.rangeLo) {
+            request.low = params.rangeLo;
+            request.high = params.rangeHi;
+        }
+        request.from_top = (params.flags & NVOS32_ALLOC_FLAGS_FORCE_MEM_GROWS_DOWN) != 0;
+        base = space->ranges.alloc(request);
+    }
+    if (!base) return NV_ERR_NO_MEMORY;
+    memory.base = *base;
+    memory.bytes = bytes;
+    memory.reserved = true;
+    if (Object* provider = params.hVASpace != 0 ? call.client.find(params.hVASpace) : nullptr)
+        ObjectServer::depend(*provider, call.object);
+    params.offset = *base;
+    params.size = bytes;
+    params.limit = bytes - 1;
+    if (NVOS32_ATTR2_GPU_CACHEABLE::get(params.attr2) == NVOS32_ATTR2_GPU_CACHEABLE_DEFAULT)
+        params.attr2 = NVOS32_ATTR2_GPU_CACHEABLE::set(params.attr2, NVOS32_ATTR2_GPU_CACHEABLE_NO);
+    call.write(params);
+    return NV_OK;
+}
+
+Status MemoryUnit::construct_virtual_range(AllocCall& call) {
+    auto params = call.read<NV_MEMORY_VIRTUAL_ALLOCATION_PARAMS>();
+    VirtualMemoryData& memory = call.object.data.emplace<VirtualMemoryData>();
+    Status status = spaces_.resolve(call.client, call.object.parent, params.hVASpace, &memory.va_space);
+    if (status != NV_OK) return status;
+    if (params.limit == 0 || params.limit >= kVaLimit) params.limit = kVaLimit - 1;
+    if (params.offset > params.limit) return NV_ERR_INVALID_ARGUMENT;
+    memory.base = params.offset;
+    memory.bytes = params.limit - params.offset + 1;
+    if (Object* provider = params.hVASpace != 0 ? call.client.find(params.hVASpace) : nullptr)
+        ObjectServer::depend(*provider, call.object);
+    call.write(params);
+    return NV_OK;
+}
+
+void MemoryUnit::release_cpu_mapping(const MemoryData& memory, const MemoryData::CpuMapping& mapping) {
+    if (mapping.bar1_bytes != 0) context_.adapter.unmap_bar1(mapping.bar1_offset, mapping.bar1_bytes, memory.page_bytes);
+}
+
+void MemoryUnit::destroy(ClientEntry& client, MemoryData& memory, NvHandle handle) {
+    for (NvHandle user : memory.dma_users) {
+        Object* object = client.find(user);
+        VirtualMemoryData* target = object != nullptr ? object->as<VirtualMemoryData>() : nullptr;
+        if (target == nullptr) continue;
+        for (std::size_t i = target->mappings.size(); i-- > 0;) {
+            if (target->mappings[i].memory != handle) continue;
+            target->mappings[i].memory = 0;  // the memory's own list is being walked
+            remove_mapping(client, *target, user, i);
+        }
+    }
+    for (const MemoryData::CpuMapping& mapping : memory.cpu_mappings) release_cpu_mapping(memory, mapping);
+    memory.cpu_mappings.clear();
+    memory.dma_users.clear();
+    if (memory.bytes == 0) return;
+    if (memory.place == MemoryData::Place::Video) context_.adapter.free_fb({memory.address}, memory.bytes);
+    if (memory.place == MemoryData::Place::System) context_.host.free_pages({memory.address}, memory.bytes);
+    memory.bytes = 0;
+}
+
+void MemoryUnit::destroy(ClientEntry& client, VirtualMemoryData& memory, NvHandle handle) {
+    while (!memory.mappings.empty()) remove_mapping(client, memory, handle, memory.mappings.size() - 1);
+    if (VaSpace* space = memory.reserved ? spaces_.find(memory.va_space) : nullptr) space->ranges.free(memory.base, memory.bytes);
+    memory.reserved = false;
+}
+
+bool MemoryUnit::write_memory(const MemoryData& memory, u64 offset, std::span<const u8> bytes) {
+    if (offset > memory.bytes || bytes.size() > memory.bytes - offset || bytes.size() % sizeof(u64) != 0) return false;
+    if (memory.place == MemoryData::Place::System) {
+        context_.host.write({memory.address + offset}, bytes);
+    } else if (memory.place == MemoryData::Place::Video) {
+        for (u64 done = 0; done < bytes.size(); done += sizeof(u64))
+            context_.adapter.table_store().write_entry({memory.address + offset + done}, *load<u64>(bytes, done));
+    } else {
+        return false;
+    }
+    return true;
+}
+
+}  // namespace rm::client

@@ -1,0 +1,142 @@
+// The objects of the kernel driver: one node per handle, and what the node stands for.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "rm/abi/classes.h"
+#include "rm/client/page_tables.h"
+#include "rm/client/range_heap.h"
+#include "sim/state_visitor.h"
+
+namespace rm::client {
+
+using NvHandle = u32;
+using FileId = u32;  // one open of a device node; 0: none
+
+// A GPU address space that this driver manages, or (externally owned) only names.
+struct VaSpace {
+    explicit VaSpace(TableStore& store) : tables(store) {}
+    PageTables tables;
+    RangeHeap ranges;
+    bool externally_owned = false;
+    void visit(sim::StateVisitor& visitor);
+};
+
+struct DeviceData {
+    u32 va_space = 0;  // the default space, made at first use; 0: none yet
+    void visit(sim::StateVisitor& visitor) { visitor.field("va_space", va_space); }
+};
+
+struct SubdeviceData {
+    std::map<u32, u32> notify_actions;  // notifier -> NV2080_CTRL_EVENT_SET_NOTIFICATION_ACTION_*
+    void visit(sim::StateVisitor& visitor) { visitor.field("notify_actions", notify_actions); }
+};
+
+struct VaSpaceData {
+    u32 va_space = 0;
+    void visit(sim::StateVisitor& visitor) { visitor.field("va_space", va_space); }
+};
+
+// Physical memory: one contiguous block. Registers: a range of BAR0.
+struct MemoryData {
+    enum class Place : u8 { Video, System, Registers } place = Place::System;
+    u64 address = 0;       // FB, system physical, or BAR0 offset
+    u64 bytes = 0;         // multiple of page_bytes
+    u64 page_bytes = 0x1000;
+    u8 kind = 0;           // NV_MMU_PTE_KIND_*
+    u8 caching = 0;        // NVOS33_FLAGS_CACHING_TYPE_* of a CPU mapping
+    bool user_read_only = false;
+    bool device_read_only = false;
+    struct CpuMapping {
+        u64 cookie = 0;      // pLinearAddress
+        u64 bar1_offset = 0;
+        u64 bar1_bytes = 0;  // 0: not through BAR1
+        void visit(sim::StateVisitor& visitor);
+    };
+    std::vector<CpuMapping> cpu_mappings;
+    std::vector<NvHandle> dma_users;  // virtual memory objects with a mapping of this memory
+    void visit(sim::StateVisitor& visitor);
+};
+
+// A reservation of GPU virtual addresses (NV50_MEMORY_VIRTUAL) or a whole range to map into (NV01_MEMORY_VIRTUAL).
+struct VirtualMemoryData {
+    u32 va_space = 0;
+    u64 base = 0;
+    u64 bytes = 0;
+    bool reserved = false;  // the range belongs to this object
+    struct DmaMapping {
+        u64 va = 0;
+        u64 bytes = 0;
+        u64 page_bytes = 0;
+        bool owns_range = false;
+        NvHandle memory = 0;
+        void visit(sim::StateVisitor& visitor);
+    };
+    std::vector<DmaMapping> mappings;
+    void visit(sim::StateVisitor& visitor);
+};
+
+struct ChannelGroupData {
+    u32 engine = 0;  // NV2080_ENGINE_TYPE_*
+    u32 runlist = 0;
+    u32 va_space = 0;
+    u32 next_subcontext = 0;
+    NvHandle error_memory = 0;
+    void visit(sim::StateVisitor& visitor);
+};
+
+struct ContextShareData {
+    u32 va_space = 0;
+    u32 subcontext = 0;
+    void visit(sim::StateVisitor& visitor);
+};
+
+struct ChannelData {
+    u32 chid = 0;
+    u32 runlist = 0;
+    u32 engine = 0;
+    u64 instance = 0;  // FB
+    u64 method_buffer = 0;
+    u64 userd = 0;     // FB memory of our own when the client gave none
+    NvHandle error_memory = 0;
+    u32 token_index = 1;  // entry of the error notifier that receives the work submit token
+    bool dead = false;
+    void visit(sim::StateVisitor& visitor);
+};
+
+struct EventData {
+    NvHandle source_client = 0;
+    NvHandle source = 0;
+    u32 notify_index = 0;
+    u32 os_key = 0;  // the descriptor number given to ALLOC_OS_EVENT
+    void visit(sim::StateVisitor& visitor);
+};
+
+using ObjectData = std::variant<std::monostate, DeviceData, SubdeviceData, VaSpaceData, MemoryData, VirtualMemoryData, ChannelGroupData,
+                                ContextShareData, ChannelData, EventData>;
+
+struct Object {
+    NvHandle handle = 0;
+    NvHandle parent = 0;
+    u32 class_id = 0;
+    std::vector<NvHandle> children;    // in order of allocation
+    std::vector<NvHandle> dependants;  // freed before this object; not its children
+    std::vector<NvHandle> providers;   // the objects that have this one among their dependants
+    u32 depth = 0;  // 0: the client's root
+    bool on_gsp = false;
+    ObjectData data;
+
+    const abi::ResourceRow& row() const { return *abi::find_resource(class_id); }
+    std::string_view internal_class() const { return row().internal_class; }
+    template <typename T>
+    T* as() {
+        return std::get_if<T>(&data);
+    }
+    void visit(sim::StateVisitor& visitor);
+};
+
+}  // namespace rm::client

@@ -1,0 +1,44 @@
+// GPU address spaces by number: who manages them, which addresses are taken, where the page tables are. The number outlives handles, so that
+// a duplicate or a device's default space is the same space.
+#pragma once
+
+#include <map>
+
+#include "rm/client/context.h"
+
+namespace rm::client {
+
+// The slice of every space that the firmware manages itself (SPLIT_VAS_SERVER_RM_MANAGED_VA_START and _SIZE).
+inline constexpr u64 kServerVaStart = 0x100000000;
+inline constexpr u64 kServerVaBytes = 0x20000000;
+inline constexpr u64 kFirstClientVa = kPage2M;  // nothing is placed at 0 unasked (model)
+
+class VaSpaces {
+public:
+    explicit VaSpaces(Context& context) : context_(context) {}
+
+    struct Request {
+        u64 limit = 0;  // last address; 0: the chip's
+        bool externally_owned = false;
+        bool allow_zero_address = false;
+    };
+    // NV_OK and a number, or NV_ERR_NO_MEMORY.
+    Status create(const Request& request, u32* number);
+    void destroy(u32 number);
+    VaSpace* find(u32 number);
+
+    // The space that an object's hVASpace means: the named one, or the device's default, made when it is first needed.
+    Status resolve(ClientEntry& client, NvHandle inside, NvHandle va_space, u32* number);
+    // The firmware learns where a space's page directory is.
+    Status publish(ClientEntry& client, NvHandle device, NvHandle va_space, u32 number);
+
+    Status construct(AllocCall& call);
+    void visit(sim::StateVisitor& visitor);
+
+private:
+    Context& context_;
+    std::map<u32, VaSpace> spaces_;
+    u32 next_ = 1;
+};
+
+}  // namespace rm::client
