@@ -74,18 +74,19 @@ constexpr gpu::Bar bar_of(rm::MappingExtent::Kind kind) {
 
 }  // namespace
 
-ProcessDriver::ProcessDriver(Machine& machine, u32 pid, CrossingSink* sink) : machine_(machine), pid_(pid), sink_(sink) {}
+ProcessDriver::ProcessDriver(const Platform& platform, u32 pid, CrossingSink* sink)
+    : platform_(platform), pid_(pid), sink_(sink) {}
 ProcessDriver::~ProcessDriver() = default;
 
 i64 ProcessDriver::open(rm::UserMemory& memory, u32 tid, int fd, std::string_view path, u32 flags) {
     flush_stores();
-    CallRecord call{.kind = CallRecord::Kind::Open, .begin = machine_.kernel().now(), .pid = pid_, .tid = tid, .fd = fd,
+    CallRecord call{.kind = CallRecord::Kind::Open, .begin = platform_.kernel.now(), .pid = pid_, .tid = tid, .fd = fd,
                     .path = std::string(path), .request = flags};
     RecordingMemory recording(memory, call.accesses);
-    call.result = machine_.driver().open({.memory = recording, .pid = pid_, .tid = tid}, fd, path, flags);
-    call.end = machine_.kernel().now();
+    call.result = platform_.driver.open({.memory = recording, .pid = pid_, .tid = tid}, fd, path, flags);
+    call.end = platform_.kernel.now();
     std::span<const u8> text(reinterpret_cast<const u8*>(path.data()), path.size());
-    machine_.kernel().journal().append(record::kOPEN, call.end,
+    platform_.kernel.journal().append(record::kOPEN, call.end,
         {pid_, tid, word(fd), flags, call.begin.ps, word(call.result)}, text);
     if (sink_ != nullptr) sink_->on_call(call);
     return call.result;
@@ -93,11 +94,11 @@ i64 ProcessDriver::open(rm::UserMemory& memory, u32 tid, int fd, std::string_vie
 
 i64 ProcessDriver::close(rm::UserMemory& memory, u32 tid, int fd) {
     flush_stores();
-    CallRecord call{.kind = CallRecord::Kind::Close, .begin = machine_.kernel().now(), .pid = pid_, .tid = tid, .fd = fd};
+    CallRecord call{.kind = CallRecord::Kind::Close, .begin = platform_.kernel.now(), .pid = pid_, .tid = tid, .fd = fd};
     RecordingMemory recording(memory, call.accesses);
-    call.result = machine_.driver().close({.memory = recording, .pid = pid_, .tid = tid}, fd);
-    call.end = machine_.kernel().now();
-    machine_.kernel().journal().append(record::kCLOSE, call.end, {pid_, tid, word(fd), call.begin.ps, word(call.result)},
+    call.result = platform_.driver.close({.memory = recording, .pid = pid_, .tid = tid}, fd);
+    call.end = platform_.kernel.now();
+    platform_.kernel.journal().append(record::kCLOSE, call.end, {pid_, tid, word(fd), call.begin.ps, word(call.result)},
                                        pack(call.accesses));
     if (sink_ != nullptr) sink_->on_call(call);
     return call.result;
@@ -105,12 +106,12 @@ i64 ProcessDriver::close(rm::UserMemory& memory, u32 tid, int fd) {
 
 i64 ProcessDriver::ioctl(rm::UserMemory& memory, u32 tid, int fd, u64 request, u64 argument) {
     flush_stores();
-    CallRecord call{.kind = CallRecord::Kind::Ioctl, .begin = machine_.kernel().now(), .pid = pid_, .tid = tid, .fd = fd,
+    CallRecord call{.kind = CallRecord::Kind::Ioctl, .begin = platform_.kernel.now(), .pid = pid_, .tid = tid, .fd = fd,
                     .request = request, .argument = argument};
     RecordingMemory recording(memory, call.accesses);
-    call.result = machine_.driver().ioctl({.memory = recording, .pid = pid_, .tid = tid}, fd, request, argument);
-    call.end = machine_.kernel().now();
-    machine_.kernel().journal().append(record::kIOCTL, call.end,
+    call.result = platform_.driver.ioctl({.memory = recording, .pid = pid_, .tid = tid}, fd, request, argument);
+    call.end = platform_.kernel.now();
+    platform_.kernel.journal().append(record::kIOCTL, call.end,
         {pid_, tid, word(fd), request, argument, call.begin.ps, word(call.result), call.accesses.size()}, pack(call.accesses));
     if (sink_ != nullptr) sink_->on_call(call);
     return call.result;
@@ -119,12 +120,12 @@ i64 ProcessDriver::ioctl(rm::UserMemory& memory, u32 tid, int fd, u64 request, u
 rm::Mapping ProcessDriver::mmap(rm::UserMemory& memory, u32 tid, int fd, u64 address, u64 bytes, u32 prot, u32 flags,
                                 u64 offset) {
     flush_stores();
-    CallRecord call{.kind = CallRecord::Kind::Mmap, .begin = machine_.kernel().now(), .pid = pid_, .tid = tid, .fd = fd,
+    CallRecord call{.kind = CallRecord::Kind::Mmap, .begin = platform_.kernel.now(), .pid = pid_, .tid = tid, .fd = fd,
                     .argument = address, .length = bytes, .prot = prot, .flags = flags, .offset = offset};
     RecordingMemory recording(memory, call.accesses);
     rm::Mapping mapping =
-        machine_.driver().mmap({.memory = recording, .pid = pid_, .tid = tid}, fd, address, bytes, prot, flags, offset);
-    call.end = machine_.kernel().now();
+        platform_.driver.mmap({.memory = recording, .pid = pid_, .tid = tid}, fd, address, bytes, prot, flags, offset);
+    call.end = platform_.kernel.now();
     call.result = mapping.error != 0 ? -i64{mapping.error} : static_cast<i64>(address);
     call.mapping = mapping;
     if (mapping.error == 0) {
@@ -137,7 +138,7 @@ rm::Mapping ProcessDriver::mmap(rm::UserMemory& memory, u32 tid, int fd, u64 add
             at += length;
         }
     }
-    machine_.kernel().journal().append(record::kMMAP, call.end,
+    platform_.kernel.journal().append(record::kMMAP, call.end,
         {pid_, tid, word(fd), address, bytes, prot, flags, offset, call.begin.ps, word(call.result)}, pack(call.accesses));
     if (sink_ != nullptr) sink_->on_call(call);
     return mapping;
@@ -145,11 +146,11 @@ rm::Mapping ProcessDriver::mmap(rm::UserMemory& memory, u32 tid, int fd, u64 add
 
 void ProcessDriver::munmap(rm::UserMemory& memory, u32 tid, u64 address, u64 bytes) {
     flush_stores();
-    CallRecord call{.kind = CallRecord::Kind::Munmap, .begin = machine_.kernel().now(), .pid = pid_, .tid = tid,
+    CallRecord call{.kind = CallRecord::Kind::Munmap, .begin = platform_.kernel.now(), .pid = pid_, .tid = tid,
                     .argument = address, .length = bytes};
     RecordingMemory recording(memory, call.accesses);
-    machine_.driver().munmap({.memory = recording, .pid = pid_, .tid = tid}, address, bytes);
-    call.end = machine_.kernel().now();
+    platform_.driver.munmap({.memory = recording, .pid = pid_, .tid = tid}, address, bytes);
+    call.end = platform_.kernel.now();
     // What is left of each range that the call cut.
     u64 end = bytes > ~u64{0} - address ? ~u64{0} : address + bytes;
     std::vector<MappedRange> kept;
@@ -170,26 +171,26 @@ void ProcessDriver::munmap(rm::UserMemory& memory, u32 tid, u64 address, u64 byt
         return true;
     });
     for (const MappedRange& range : kept) mappings_[range.address] = range;
-    machine_.kernel().journal().append(record::kMUNMAP, call.end, {pid_, tid, address, bytes, call.begin.ps});
+    platform_.kernel.journal().append(record::kMUNMAP, call.end, {pid_, tid, address, bytes, call.begin.ps});
     if (sink_ != nullptr) sink_->on_call(call);
 }
 
 u16 ProcessDriver::poll_wait(rm::UserMemory& memory, u32 tid, int fd, u16 events, SimTime timeout) {
     flush_stores();
-    CallRecord call{.kind = CallRecord::Kind::PollWait, .begin = machine_.kernel().now(), .pid = pid_, .tid = tid, .fd = fd,
+    CallRecord call{.kind = CallRecord::Kind::PollWait, .begin = platform_.kernel.now(), .pid = pid_, .tid = tid, .fd = fd,
                     .request = events, .argument = timeout == SimTime::max() ? ~u64{0} : timeout.ns()};
     RecordingMemory recording(memory, call.accesses);
-    rm::DriverSurface& driver = machine_.driver();
+    rm::DriverSurface& driver = platform_.driver;
     u16 ready = 0;
     auto is_ready = [&] {
         ready = driver.poll({.memory = recording, .pid = pid_, .tid = tid}, fd, events);
         return ready != 0;
     };
     // A poll that may not wait never reaches the scheduler.
-    if (!is_ready() && timeout.ps != 0) machine_.kernel().fibers().wait_until(driver.wake(), is_ready, timeout);
-    call.end = machine_.kernel().now();
+    if (!is_ready() && timeout.ps != 0) platform_.kernel.fibers().wait_until(driver.wake(), is_ready, timeout);
+    call.end = platform_.kernel.now();
     call.result = ready;
-    machine_.kernel().journal().append(record::kPOLL_WAIT, call.end,
+    platform_.kernel.journal().append(record::kPOLL_WAIT, call.end,
         {pid_, tid, word(fd), events, call.argument, call.begin.ps, ready}, pack(call.accesses));
     if (sink_ != nullptr) sink_->on_call(call);
     return ready;
@@ -197,9 +198,9 @@ u16 ProcessDriver::poll_wait(rm::UserMemory& memory, u32 tid, int fd, u16 events
 
 void ProcessDriver::exit(u32 tid, i64 status) {
     flush_stores();
-    CallRecord call{.kind = CallRecord::Kind::Exit, .begin = machine_.kernel().now(), .end = machine_.kernel().now(),
+    CallRecord call{.kind = CallRecord::Kind::Exit, .begin = platform_.kernel.now(), .end = platform_.kernel.now(),
                     .pid = pid_, .tid = tid, .result = status};
-    machine_.kernel().journal().append(record::kEXIT, call.end, {pid_, tid, word(status)});
+    platform_.kernel.journal().append(record::kEXIT, call.end, {pid_, tid, word(status)});
     if (sink_ != nullptr) sink_->on_call(call);
 }
 
@@ -214,11 +215,11 @@ std::span<u8> ProcessDriver::window(const MappedRange& range, u64 address, u64 b
     if (!range.plain || address < range.address || bytes > range.bytes || address - range.address > range.bytes - bytes) return {};
     u64 offset = range.offset + (address - range.address);
     if (range.kind == rm::MappingExtent::Kind::SystemMemory) {
-        sim::SparseMemory& memory = machine_.system_memory();
+        sim::SparseMemory& memory = platform_.system_memory;
         if (!memory.contains(offset, bytes)) return {};
         return memory.window(offset, bytes, false);  // stored() and flush_stores() mark what is written
     }
-    return machine_.gpu().pci().bar_window(bar_of(range.kind), offset, bytes);
+    return platform_.pci.bar_window(bar_of(range.kind), offset, bytes);
 }
 
 bool ProcessDriver::load(u64 address, std::span<u8> out) {
@@ -228,11 +229,11 @@ bool ProcessDriver::load(u64 address, std::span<u8> out) {
         u64 length = std::min<u64>(out.size(), range->bytes - (address - range->address));
         u64 offset = range->offset + (address - range->address);
         if (range->kind == rm::MappingExtent::Kind::SystemMemory) {
-            if (!machine_.system_memory().contains(offset, length)) return false;
-            machine_.system_memory().read(offset, out.first(length));
+            if (!platform_.system_memory.contains(offset, length)) return false;
+            platform_.system_memory.read(offset, out.first(length));
         } else {
             for (u64 done = 0; done < length; ++done)
-                out[done] = static_cast<u8>(machine_.gpu().pci().bar_read(bar_of(range->kind), offset + done, 1));
+                out[done] = static_cast<u8>(platform_.pci.bar_read(bar_of(range->kind), offset + done, 1));
         }
         out = out.subspan(length);
         address += length;
@@ -253,15 +254,15 @@ bool ProcessDriver::store(u64 address, std::span<const u8> bytes) {
         u64 length = std::min<u64>(bytes.size() - done, range->bytes - skip);
         std::span<const u8> part = bytes.subspan(done, length);
         if (range->kind == rm::MappingExtent::Kind::SystemMemory) {
-            if (!machine_.system_memory().contains(range->offset + skip, length)) return false;
-            machine_.system_memory().write(range->offset + skip, part);
+            if (!platform_.system_memory.contains(range->offset + skip, length)) return false;
+            platform_.system_memory.write(range->offset + skip, part);
         } else {
             // The widest aligned pieces: a write to BAR1 is one bus transaction each.
             for (u64 at = 0; at < length;) {
                 u64 offset = range->offset + skip + at;
                 unsigned size = 8;
                 while (offset % size != 0 || size > length - at) size /= 2;
-                machine_.gpu().pci().bar_write(bar_of(range->kind), offset, size, little_endian(part.subspan(at, size)));
+                platform_.pci.bar_write(bar_of(range->kind), offset, size, little_endian(part.subspan(at, size)));
                 at += size;
             }
         }
@@ -286,7 +287,7 @@ void ProcessDriver::flush_stores() {
     if (batch_.stores.empty()) return;
     StoreBatch batch = std::move(batch_);
     batch_ = {};
-    batch.time = machine_.kernel().now();
+    batch.time = platform_.kernel.now();
     std::vector<u8> payload;
     u64 total = 0;
     for (const StoreBatch::Store& store : batch.stores) {
@@ -301,14 +302,14 @@ void ProcessDriver::flush_stores() {
             u64 skip = store.address + done - range->address;
             u64 length = std::min<u64>(store.data.size() - done, range->bytes - skip);
             if (range->kind == rm::MappingExtent::Kind::SystemMemory) {
-                machine_.system_memory().mark_dirty(range->offset + skip, length);
+                platform_.system_memory.mark_dirty(range->offset + skip, length);
             } else {
-                machine_.gpu().pci().window_written(bar_of(range->kind), range->offset + skip, length);
+                platform_.pci.window_written(bar_of(range->kind), range->offset + skip, length);
             }
             done += length;
         }
     }
-    machine_.kernel().journal().append(record::kSTORES, batch.time, {pid_, batch.stores.size(), total}, payload);
+    platform_.kernel.journal().append(record::kSTORES, batch.time, {pid_, batch.stores.size(), total}, payload);
     if (sink_ != nullptr) sink_->on_stores(batch);
 }
 
@@ -316,10 +317,10 @@ u64 ProcessDriver::mmio_load(u64 address, unsigned bytes) {
     flush_stores();
     const MappedRange* range = find(address);
     if (range == nullptr) return ~u64{0};
-    u64 value = machine_.gpu().pci().bar_read(bar_of(range->kind), range->offset + (address - range->address), bytes);
-    MmioRecord access{.time = machine_.kernel().now(), .address = address, .bytes = static_cast<u8>(bytes), .store = false,
+    u64 value = platform_.pci.bar_read(bar_of(range->kind), range->offset + (address - range->address), bytes);
+    MmioRecord access{.time = platform_.kernel.now(), .address = address, .bytes = static_cast<u8>(bytes), .store = false,
                       .value = value};
-    machine_.kernel().journal().append(record::kMMIO_LOAD, access.time, {pid_, address, bytes, value});
+    platform_.kernel.journal().append(record::kMMIO_LOAD, access.time, {pid_, address, bytes, value});
     if (sink_ != nullptr) sink_->on_mmio(access);
     return value;
 }
@@ -327,16 +328,16 @@ u64 ProcessDriver::mmio_load(u64 address, unsigned bytes) {
 void ProcessDriver::mmio_store(u64 address, unsigned bytes, u64 value) {
     flush_stores();
     const MappedRange* range = find(address);
-    MmioRecord access{.time = machine_.kernel().now(), .address = address, .bytes = static_cast<u8>(bytes), .store = true,
+    MmioRecord access{.time = platform_.kernel.now(), .address = address, .bytes = static_cast<u8>(bytes), .store = true,
                       .value = value};
-    machine_.kernel().journal().append(record::kMMIO_STORE, access.time, {pid_, address, bytes, value});
+    platform_.kernel.journal().append(record::kMMIO_STORE, access.time, {pid_, address, bytes, value});
     if (sink_ != nullptr) sink_->on_mmio(access);
     if (range != nullptr && range->writable)
-        machine_.gpu().pci().bar_write(bar_of(range->kind), range->offset + (address - range->address), bytes, value);
+        platform_.pci.bar_write(bar_of(range->kind), range->offset + (address - range->address), bytes, value);
 }
 
 void ProcessDriver::polled(const PollRecord& poll) {
-    machine_.kernel().journal().append(record::kPOLL, poll.end,
+    platform_.kernel.journal().append(record::kPOLL, poll.end,
         {pid_, poll.address, poll.bytes, poll.old_value, poll.new_value, poll.count, poll.begin.ps});
     if (sink_ != nullptr) sink_->on_poll(poll);
 }

@@ -85,7 +85,8 @@ protected:
 // One process's view of the driver. Every function journals the crossing and tells the sink. Calls run on a fiber.
 class ProcessDriver {
 public:
-    ProcessDriver(Machine& machine, u32 pid, CrossingSink* sink);
+    ProcessDriver(Machine& machine, u32 pid, CrossingSink* sink) : ProcessDriver(machine.platform(), pid, sink) {}
+    ProcessDriver(const Platform& platform, u32 pid, CrossingSink* sink);
     ~ProcessDriver();
 
     i64 open(rm::UserMemory& memory, u32 tid, int fd, std::string_view path, u32 flags);
@@ -123,7 +124,7 @@ public:
     void polled(const PollRecord& poll);
 
 private:
-    Machine& machine_;
+    Platform platform_;
     u32 pid_;
     CrossingSink* sink_;
     std::map<u64, MappedRange> mappings_;

@@ -6,6 +6,7 @@
 #include "guest_harness/host_memory.h"
 #include "rm/versions.h"
 #include "sim/state_visitor.h"
+#include "sim/time_text.h"
 
 namespace harness {
 namespace {
@@ -55,8 +56,7 @@ private:
 }  // namespace
 
 std::string RunSummary::line() const {
-    // Microseconds with six decimals are picoseconds, printed exactly and without floating point.
-    return fmt::format("events {}  time {}.{:06} us  digest {}", events, time.us(), time.ps % 1'000'000, digest.hex());
+    return fmt::format("events {}  time {}  digest {}", events, format_time(time), digest.hex());
 }
 
 struct Machine::Impl {
@@ -117,8 +117,7 @@ RunSummary Machine::summary() {
 }
 
 void Machine::visit(sim::StateVisitor& visitor) {
-    visitor.field("events", impl_->kernel.events());
-    visitor.field("journal", impl_->kernel.journal());
+    visitor.field("kernel", impl_->kernel);
     visitor.field("host_memory", impl_->host_memory);
     visitor.field("gpu", impl_->gpu);
     visitor.field("gsp", impl_->gsp);

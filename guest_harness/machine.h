@@ -30,6 +30,14 @@ struct RunSummary {
     std::string line() const;  // "events 812  time 1.204551 ms  digest 0123..."
 };
 
+// What a process touches of a machine. A machine gives its own; tests and other drivers put theirs together.
+struct Platform {
+    sim::Kernel& kernel;
+    rm::DriverSurface& driver;
+    gpu::PciDevice& pci;
+    sim::SparseMemory& system_memory;
+};
+
 class Machine {
 public:
     // Throws sim::HostError for an unknown chip or driver version.
@@ -41,6 +49,7 @@ public:
     gpu::Gpu& gpu();
     rm::DriverSurface& driver();
     sim::SparseMemory& system_memory();
+    Platform platform() { return {kernel(), driver(), gpu().pci(), system_memory()}; }
 
     sim::Digest128 memory_digest();  // video memory and driver-owned system memory
     RunSummary summary();

@@ -15,7 +15,7 @@ namespace harness {
 
 struct RunOptions {
     std::string guest_path = {};
-    std::vector<std::string> args = {};         // argv[1] and on; argv[0] is guest_path
+    std::vector<std::string> args = {};         // argv[1] and on; argv[0] is the file name of guest_path
     std::vector<std::string> environment = {};  // "NAME=value"; nothing of the host's environment reaches the guest
     MachineOptions machine = {};
     CrossingSink* sink = nullptr;

@@ -86,6 +86,8 @@ public:
     virtual void restore(const CpuContext& context) = 0;
 
     virtual CpuStop run(CpuClock& clock, CpuObserver& observer) = 0;
+    // Stores executed so far, watched or not: equal counts mean that nothing was stored in between.
+    virtual u64 store_count() const = 0;
     // The emulator's name and version, for trace headers.
     virtual std::string identity() const = 0;
 };

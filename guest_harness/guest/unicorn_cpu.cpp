@@ -107,6 +107,7 @@ public:
     CpuContext save() override;
     void restore(const CpuContext& context) override;
     CpuStop run(CpuClock& clock, CpuObserver& observer) override;
+    u64 store_count() const override { return store_count_; }
     std::string identity() const override;
 
 private:
@@ -162,6 +163,7 @@ private:
     u64 fault_address_ = 0;
     u64 watch_begin_ = 0;
     u64 watch_bytes_ = 0;
+    u64 store_count_ = 0;
     std::map<u64, std::unique_ptr<DeviceRegion>> devices_;
     CpuContext context_header_;
 };
@@ -444,6 +446,7 @@ void UnicornCpu::on_block(uc_engine* uc, u64 /*address*/, u32 bytes, void* self)
 
 void UnicornCpu::on_memory(uc_engine*, uc_mem_type type, u64 address, int bytes, i64 value, void* self) {
     auto& cpu = *static_cast<UnicornCpu*>(self);
+    if (type == UC_MEM_WRITE) ++cpu.store_count_;
     if (address - cpu.watch_begin_ >= cpu.watch_bytes_) return;
     HostCode guard;
     unsigned size = std::min(static_cast<unsigned>(bytes), 8U);
