@@ -100,6 +100,31 @@ TEST_CASE("a refusal names the bits") {
     CHECK(disassemble(Word{0x0fff, 0}).starts_with("(refused) bits 11:0"));
 }
 
+TEST_CASE("texts of forms that neither corpus nor probe holds") {
+    struct Case {
+        u64 lo, hi;
+        const char* text;
+    };
+    // Control bits are zero here, which prints no differently.
+    const Case cases[] = {
+        {0x0000002100197305, 0x21f000, "F2I.FTZ.U32.TRUNC.NTZ R25, R33 ;"},
+        {0x4000002100197305, 0x21f000, "F2I.FTZ.U32.TRUNC.NTZ R25, |R33| ;"},
+        {0x0000000318007804, 0x2000, "R2P PR, R24.B2, 0x3 ;"},
+        {0x000000ff18007804, 0x0000, "R2P PR, R24 ;"},
+        {0x60005b00ff0a7630, 0x00000900, "HADD2 R10, -RZ.H0_H0, |c[0x0] [0x16c].H0_H0| ;"},
+        {0x00000000003f7886, 0x00000100, "VOTEU.ANY UP0, P0 ;"},
+        {0x41efffff00057908, 0x00001800, "MUFU.RCP64H R5, 4.29496524800000000000e+09 ;"},
+        {0x000000cc26277822, 0x00002027, "FSWZADD.NDV R39, R38, R39, ZPPPZPPP ;"},
+        {0x00c00000ff127b82, 0x00000200, "LDC.S8 R18, c[0x3][RZ] ;"},
+        {0x480004000e057f99, 0x081f0500, "SULD.D.BA.1D_ARRAY.U16.STRONG.CTA R5, [R14], UR4, 0x0 ;"},
+        {0x3000042002207f60, 0x099e4f22, "TEX.SCR.LL.DC R34, R32, R2, R32, UR4, 0x0, 2D ;"},
+        {0x5000581418007b9b, 0x00110300, "SUST.P.1D_ARRAY.STRONG.CTA.RG.TRAP [R24], R20, 0x0, 0x58 ;"},
+    };
+    for (const Case& item : cases) {
+        CHECK(disassemble(Word{item.lo, item.hi}) == item.text);
+    }
+}
+
 TEST_CASE("the table is whole") {
     std::set<std::string_view> ids;
     std::set<Operand> operands;

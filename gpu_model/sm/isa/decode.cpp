@@ -26,7 +26,7 @@ using BarKind = WordField<79, 77>;
 constexpr u32 kBarArrive = 1, kBarScan = 3;
 
 // What may be written before or after a source operand.
-enum class Style : u8 { Plain, Negatable, Float, Half, Invertible, Select };
+enum class Style : u8 { Plain, Negatable, Float, Half, Invertible, Select, SelectFloat };
 
 struct SourceToken {
     enum class Place : u8 { No, A, B, C, E };
@@ -38,6 +38,8 @@ constexpr SourceToken token_of(Operand operand) {
     using Place = SourceToken::Place;
     switch (operand) {
         case Operand::A:
+        case Operand::bA:
+        case Operand::MmaA:
             return {Place::A, Style::Plain};
         case Operand::nA:
             return {Place::A, Style::Negatable};
@@ -46,6 +48,7 @@ constexpr SourceToken token_of(Operand operand) {
         case Operand::hA:
             return {Place::A, Style::Half};
         case Operand::B:
+        case Operand::MmaB:
             return {Place::B, Style::Plain};
         case Operand::nB:
             return {Place::B, Style::Negatable};
@@ -57,6 +60,8 @@ constexpr SourceToken token_of(Operand operand) {
             return {Place::B, Style::Half};
         case Operand::bB:
             return {Place::B, Style::Select};
+        case Operand::sB:
+            return {Place::B, Style::SelectFloat};
         case Operand::C:
         case Operand::HighC:
             return {Place::C, Style::Plain};
@@ -79,10 +84,10 @@ bool has_sign(Style style) {
     return style != Style::Plain && style != Style::Select;
 }
 bool has_absolute(Style style) {
-    return style == Style::Float || style == Style::Half;
+    return style == Style::Float || style == Style::Half || style == Style::SelectFloat;
 }
 bool has_select(Style style) {
-    return style == Style::Half || style == Style::Select;
+    return style == Style::Half || style == Style::Select || style == Style::SelectFloat;
 }
 
 Source source_a(Word word, bool uniform, Style style) {

@@ -121,7 +121,8 @@ std::string memory_operand(const Instruction& in, Operand operand) {
             address.offset = 0;
             break;
         case Operand::ConstIndexed:
-            return bank_text(in) + offset_text(in.ra == kRz ? "" : register_text(in.ra, false), in.bank_offset);
+            return bank_text(in) +
+                   offset_text(in.ra == kRz && in.bank_offset != 0 ? "" : register_text(in.ra, false), in.bank_offset);
         case Operand::ConstPlain:
             return constant_text(in, flag);
         case Operand::ConstUniform:

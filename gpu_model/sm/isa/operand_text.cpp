@@ -11,6 +11,8 @@ namespace gpu::sass {
 namespace {
 
 constexpr u32 kAllQuads = 0xf;
+constexpr u32 kAllComponents = 0xf;
+constexpr u32 kAllPredicates = 0xff;
 constexpr u32 kSourceByte = 0;  // Mod::SrcInt and SrcFloat: size code of an 8-bit source
 
 using SourceSize = WordField<85, 84>;
@@ -29,6 +31,13 @@ std::string unless_true(Predicate predicate) {
     return predicate.is_true() ? "" : predicate_text(predicate);
 }
 
+// MUFU's seeds for double precision take the high word of a double.
+bool takes_high_word(const Instruction& in) {
+    constexpr u32 rcp64h = 6, rsq64h = 7;
+    const u32 function = in.mod<Mod::Function>();
+    return in.op == Op::MUFU && (function == rcp64h || function == rsq64h);
+}
+
 std::string immediate_text(const Instruction& in) {
     switch (in.row().immediate) {
         case Immediate::S:
@@ -36,7 +45,7 @@ std::string immediate_text(const Instruction& in) {
         case Immediate::U:
             return hex(in.immediate);
         case Immediate::F32:
-            return f32_text(in.immediate);
+            return takes_high_word(in) ? f64_text(in.immediate) : f32_text(in.immediate);
         case Immediate::F64:
             return f64_text(in.immediate);
         case Immediate::H2:
@@ -64,11 +73,15 @@ std::string source_text(const Instruction& in, const Source& source, const char*
     } else {
         text = constant_text(in, source.kind == SourceKind::Bindless);
     }
+    // The half of a register is named after the bars, that of any other source between them.
+    const std::string select = select_text(in, source, packed);
+    const bool is_register = source.kind == SourceKind::Register;
+    if (!is_register) text += select;
     if (source.absolute) text = "|" + text + "|";
     if (source.negate) text = negation + text;
-    const bool reusable = source.kind == SourceKind::Register && source.index != kRz;
+    const bool reusable = is_register && source.index != kRz;
     if (reusable && (in.control().reuse >> source.reuse_bit & 1) != 0) text += ".reuse";
-    return text + select_text(in, source, packed);
+    return is_register ? text + select : text;
 }
 
 bool has_modifier(const Instruction& in, Mod wanted) {
@@ -106,6 +119,14 @@ std::string scoreboards_text(const Instruction& in) {
     return list.empty() ? text : text + ", " + list;
 }
 
+// Two letters a lane, first lane in the high bits: signs of the two addends.
+std::string swizzle_text(u64 pattern) {
+    constexpr const char* lanes[] = {"PP", "PN", "NP", "ZP"};  // Guess: 1 and 2, which no known word has
+    std::string text;
+    for (int lane = 3; lane >= 0; --lane) text += lanes[pattern >> (2 * lane) & 3];
+    return text;
+}
+
 std::string texture_dimension(u64 value) {
     constexpr const char* texts[] = {"1D", "2D", "3D", "CUBE", "ARRAY_1D", "ARRAY_2D", "INVALID6", "ARRAY_CUBE"};
     return texts[value & 7];
@@ -138,6 +159,10 @@ std::string register_operand(const Instruction& in, Operand operand) {
     switch (operand) {
         case Operand::Rd:
             return register_text(in.rd, in.row().uniform());
+        case Operand::OptRd:
+            return in.rd == kRz ? "" : register_text(in.rd, false);
+        case Operand::OptURd:
+            return (in.rd & kUrz) == kUrz ? "" : register_text(static_cast<u8>(in.rd & kUrz), true);
         case Operand::Rd2:
             return register_text(static_cast<u8>(at::Rc::get(word)), false);
         case Operand::URd:
@@ -152,11 +177,6 @@ std::string register_operand(const Instruction& in, Operand operand) {
             return fmt::format("B{}", word.bits(19, 16));
         case Operand::BnHigh:
             return state_or_barrier(word.bits(28, 24));
-        case Operand::MmaA:
-            return register_text(in.ra, false) + (MmaColA::get(word) != 0 ? ".COL" : ".ROW");
-        case Operand::MmaB:
-            return register_text(static_cast<u8>(at::Rb::get(word)), false) +
-                   (MmaColB::get(word) != 0 ? ".COL" : ".ROW");
         default:
             return {};
     }
@@ -218,6 +238,14 @@ std::string source_operand(const Instruction& in, Operand operand, const TextOpt
     if (operand == Operand::B && in.b.kind == SourceKind::Immediate && !options.immediate.empty())
         return options.immediate;
     switch (operand) {
+        case Operand::bA: {
+            const u64 byte = in.word.bits(77, 76);
+            return source_text(in, in.a) + (byte == 0 ? "" : fmt::format(".B{}", byte));
+        }
+        case Operand::MmaA:
+            return source_text(in, in.a) + (MmaColA::get(in.word) != 0 ? ".COL" : ".ROW");
+        case Operand::MmaB:
+            return source_text(in, in.b) + (MmaColB::get(in.word) != 0 ? ".COL" : ".ROW");
         case Operand::A:
         case Operand::fA:
             return source_text(in, in.a);
@@ -228,6 +256,7 @@ std::string source_operand(const Instruction& in, Operand operand, const TextOpt
         case Operand::B:
         case Operand::fB:
         case Operand::bB:
+        case Operand::sB:
         case Operand::fE:
             return source_text(in, in.b);
         case Operand::nB:
@@ -264,9 +293,12 @@ std::string small_operand(const Instruction& in, Operand operand) {
             return hex(word.bits(79, 75));
         case Operand::QuadMask:
             return word.bits(75, 72) == kAllQuads ? "" : hex(word.bits(75, 72));
+        case Operand::OptPredMask:
+            return word.bits(39, 32) == kAllPredicates ? "" : hex(word.bits(39, 32));
         case Operand::PredMask:
-        case Operand::Swizzle:
             return hex(word.bits(39, 32));
+        case Operand::Swizzle:
+            return swizzle_text(word.bits(39, 32));
         case Operand::SReg:
             return special_register_name(static_cast<u32>(word.bits(79, 72)));
         case Operand::PmTrigger:
@@ -337,12 +369,12 @@ std::string texture_operand(const Instruction& in, Operand operand) {
             return rb == kRz ? "" : register_text(rb, false);
         case Operand::TexConst:
             return hex(at::Bank::get(word)) + ", " + hex(at::BankWords::get(word));
-        case Operand::TexHandle:
-            return register_text(rb, false);
+        case Operand::TexUniform:
+            return register_text(static_cast<u8>(word.bits(45, 40)), true) + ", " + hex(at::Bank::get(word));
         case Operand::TexDim:
             return texture_dimension(word.bits(63, 61));
         case Operand::TexMask:
-            return hex(word.bits(75, 72));
+            return word.bits(75, 72) == kAllComponents ? "" : hex(word.bits(75, 72));
         case Operand::TexQuery:
             return texture_query(word.bits(63, 62));
         default:
