@@ -1,4 +1,4 @@
-// A 4-ary heap of 24-byte records beside a table of slots. The key (time, phase, sequence) is unique, so the order of
+// A 4-ary heap of 16-byte keys beside a table of slots. The key (time, phase, sequence) is unique, so the order of
 // dispatch does not depend on the shape of the heap, and the shape is not part of a snapshot.
 #include "sim/event_queue.h"
 
@@ -10,16 +10,17 @@
 namespace sim {
 namespace {
 
-__extension__ using u128 = unsigned __int128;
-
 constexpr std::size_t kArity = 4;
 constexpr unsigned kPhaseShift = 61;  // 2^61 events are centuries of host time
-constexpr u64 kSequenceMask = (u64{1} << kPhaseShift) - 1;
 constexpr u32 kStaleMin = 64;  // below that many cancelled entries the heap is not swept
 // A slot whose generation reaches this is never used again, so an old handle can never mean a new event.
 constexpr u32 kRetired = ~u32{0};
 
 constexpr u64 make_order(Phase phase, u64 sequence) { return static_cast<u64>(phase) << kPhaseShift | sequence; }
+
+// With the root at 3, siblings begin at multiples of 4.
+constexpr std::size_t first_child(std::size_t index) { return kArity * (index - 2); }
+constexpr std::size_t parent(std::size_t index) { return index / kArity + 2; }
 
 }  // namespace
 
@@ -28,9 +29,102 @@ void EventHandle::visit(StateVisitor& visitor) {
     visitor.field("generation", generation);
 }
 
-// One 128-bit comparison compiles to a subtract with borrow: no branch for the predictor to miss.
-inline bool EventQueue::earlier(const Entry& a, const Entry& b) {
-    return (u128{a.time} << 64 | a.order) < (u128{b.time} << 64 | b.order);
+inline u32 EventQueue::take_slot() {
+    if (!free_slots_.empty()) {
+        u32 index = free_slots_.back();
+        free_slots_.pop_back();
+        return index;
+    }
+    SIM_CHECK(slots_.size() < ~u32{0});
+    slots_.emplace_back();
+    free_slots_.reserve(slots_.capacity());  // so that freeing never allocates
+    return static_cast<u32>(slots_.size() - 1);
+}
+
+inline void EventQueue::free_slot(u32 index) {
+    Slot& slot = slots_[index];
+    slot.order = 0;
+    if (++slot.generation != kRetired) free_slots_.push_back(index);
+}
+
+inline void EventQueue::put(std::size_t index, const Key& entry, u32 slot) const {
+    key(index) = entry;
+    entry_slots_[index] = slot;
+}
+
+inline void EventQueue::sift_up(std::size_t index, Key entry, u32 slot) {
+    while (index > kRoot && earlier(entry, key(parent(index)))) {
+        put(index, key(parent(index)), entry_slots_[parent(index)]);
+        index = parent(index);
+    }
+    put(index, entry, slot);
+}
+
+// Which child is least is as good as random, so it is computed without branches. Inlined, so that the entry stays in registers.
+[[gnu::always_inline]] inline void EventQueue::sift_down(std::size_t index, Key entry, u32 slot) const {
+    const std::size_t end = heap_end_;
+    Key* const heap = keys();
+    u32* const slots = entry_slots_.data();
+    for (std::size_t child = first_child(index); child < end; child = first_child(index)) {
+        const std::size_t left = child + std::size_t{earlier(heap[child + 1], heap[child])};
+        const std::size_t right = child + 2 + std::size_t{earlier(heap[child + 3], heap[child + 2])};
+        const std::size_t right_wins = 0 - std::size_t{earlier(heap[right], heap[left])};
+        const std::size_t least = left ^ ((left ^ right) & right_wins);
+        if (!earlier(heap[least], entry)) break;
+        heap[index] = Key{heap[least].time, heap[least].order};
+        slots[index] = slots[least];
+        index = least;
+    }
+    heap[index].time = entry.time;
+    heap[index].order = entry.order;
+    slots[index] = slot;
+}
+
+void EventQueue::push(const Key& entry, u32 slot) {
+    if (heap_end_ == entry_slots_.size() || siblings_.empty()) {
+        siblings_.resize(std::max<std::size_t>(4, siblings_.size() * 2));
+        entry_slots_.resize(siblings_.size() * kArity);
+    }
+    sift_up(heap_end_++, entry, slot);
+}
+
+void EventQueue::fill_hole() const {
+    if (!hole_) return;
+    hole_ = false;
+    --heap_end_;
+    Key last = key(heap_end_);
+    u32 slot = entry_slots_[heap_end_];
+    key(heap_end_) = Key{};
+    if (heap_end_ > kRoot) sift_down(kRoot, last, slot);
+}
+
+void EventQueue::tidy() const {
+    fill_hole();
+    while (stale_ > 0 && heap_end_ > kRoot && stale(kRoot)) {
+        --stale_;
+        hole_ = true;
+        fill_hole();
+    }
+}
+
+std::vector<u32> EventQueue::sorted_slots() const {
+    std::vector<u32> slots;
+    for (u32 index = 0; index < slots_.size(); ++index) {
+        if (slots_[index].order != 0) slots.push_back(index);
+    }
+    std::sort(slots.begin(), slots.end(), [this](u32 a, u32 b) {
+        return earlier(Key{slots_[a].time, slots_[a].order}, Key{slots_[b].time, slots_[b].order});
+    });
+    return slots;
+}
+
+// An ascending sequence is a heap.
+void EventQueue::set_heap(const std::vector<u32>& slots_in_order) {
+    std::fill(siblings_.begin(), siblings_.end(), Siblings{});
+    heap_end_ = kRoot;
+    stale_ = 0;
+    hole_ = false;
+    for (u32 slot : slots_in_order) push(Key{slots_[slot].time, slots_[slot].order}, slot);
 }
 
 TargetId EventQueue::add_target(std::string_view path, EventTarget& target) {
@@ -47,84 +141,7 @@ void EventQueue::remove_target(TargetId id) {
         free_slot(index);
         --live_;
     }
-    rebuild();
-}
-
-u32 EventQueue::take_slot() {
-    if (!free_slots_.empty()) {
-        u32 index = free_slots_.back();
-        free_slots_.pop_back();
-        return index;
-    }
-    SIM_CHECK(slots_.size() < ~u32{0});
-    slots_.emplace_back();
-    free_slots_.reserve(slots_.capacity());  // so that freeing never allocates
-    return static_cast<u32>(slots_.size() - 1);
-}
-
-void EventQueue::free_slot(u32 index) {
-    Slot& slot = slots_[index];
-    slot.order = 0;
-    if (++slot.generation != kRetired) free_slots_.push_back(index);
-}
-
-void EventQueue::sift_up(std::size_t index, const Entry& entry) {
-    while (index > 0) {
-        std::size_t parent = (index - 1) / kArity;
-        if (!earlier(entry, heap_[parent])) break;
-        heap_[index] = heap_[parent];
-        index = parent;
-    }
-    heap_[index] = entry;
-}
-
-void EventQueue::sift_down(std::size_t index, const Entry& entry) const {
-    Entry* heap = heap_.data();
-    const std::size_t size = heap_.size();
-    for (;;) {
-        std::size_t child = kArity * index + 1;
-        std::size_t least = child;
-        if (child + kArity <= size) [[likely]] {
-            std::size_t left = earlier(heap[child + 1], heap[child]) ? child + 1 : child;
-            std::size_t right = earlier(heap[child + 3], heap[child + 2]) ? child + 3 : child + 2;
-            least = earlier(heap[right], heap[left]) ? right : left;
-        } else {
-            if (child >= size) break;
-            for (std::size_t other = child + 1; other < size; ++other) {
-                if (earlier(heap[other], heap[least])) least = other;
-            }
-        }
-        if (!earlier(heap[least], entry)) break;
-        heap[index] = heap[least];
-        index = least;
-    }
-    heap[index] = entry;
-}
-
-void EventQueue::fill_hole() const {
-    if (!hole_) return;
-    hole_ = false;
-    Entry last = heap_.back();
-    heap_.pop_back();
-    if (!heap_.empty()) sift_down(0, last);
-}
-
-// Afterwards the root, if any, is the next event.
-void EventQueue::prune() const {
-    fill_hole();
-    while (stale_ > 0 && !heap_.empty() && stale(heap_.front())) {
-        --stale_;
-        hole_ = true;
-        fill_hole();
-    }
-}
-
-// Drops cancelled entries and makes a heap of the rest.
-void EventQueue::rebuild() {
-    fill_hole();
-    std::erase_if(heap_, [this](const Entry& entry) { return stale(entry); });
-    stale_ = 0;
-    std::sort(heap_.begin(), heap_.end(), earlier);
+    set_heap(sorted_slots());
 }
 
 EventHandle EventQueue::schedule(SimTime at, Phase phase, TargetId target, u32 op, u64 arg) {
@@ -132,18 +149,18 @@ EventHandle EventQueue::schedule(SimTime at, Phase phase, TargetId target, u32 o
     SIM_CHECK(target < targets_.size() && targets_[target].target != nullptr, target);
     u32 index = take_slot();
     Slot& slot = slots_[index];
-    slot.order = make_order(phase, next_sequence_++);
+    const Key entry{at.ps, make_order(phase, next_sequence_++)};
+    slot.order = entry.order;
+    slot.time = entry.time;
     slot.arg = arg;
     slot.target = target;
     slot.op = op;
     ++live_;
-    Entry entry{at.ps, slot.order, index, 0};
     if (hole_) {
         hole_ = false;
-        sift_down(0, entry);
+        sift_down(kRoot, entry, index);
     } else {
-        heap_.push_back(entry);
-        sift_up(heap_.size() - 1, entry);
+        push(entry, index);
     }
     return {index, slot.generation};
 }
@@ -158,31 +175,50 @@ bool EventQueue::cancel(EventHandle handle) {
     free_slot(handle.slot);
     --live_;
     ++stale_;
-    if (stale_ > kStaleMin && stale_ > live_) rebuild();
+    if (stale_ > kStaleMin && stale_ > live_) set_heap(sorted_slots());
     return true;
 }
 
 SimTime EventQueue::next_time() const {
     prune();
-    return heap_.empty() ? SimTime::max() : SimTime{heap_.front().time};
+    return heap_end_ == kRoot ? SimTime::max() : SimTime{key(kRoot).time};
 }
 
-bool EventQueue::run_one() {
-    prune();
-    if (heap_.empty()) return false;
-    const Entry next = heap_.front();
-    const Slot slot = slots_[next.slot];
-    free_slot(next.slot);
+// Precondition: prune() was called and there is an event. Its slot is free but unchanged until the next schedule().
+inline u32 EventQueue::take_root() {
+    const u32 index = entry_slots_[kRoot];
+    now_ = {key(kRoot).time};
+    free_slot(index);
     --live_;
-    hole_ = true;
-    now_ = {next.time};
     ++dispatched_;
+    hole_ = true;
+    return index;
+}
+
+bool EventQueue::dispatch(SimTime limit, bool chain) {
+    prune();
+    if (heap_end_ == kRoot || key(kRoot).time > limit.ps) return false;
+    chaining_ = chain;
+    chain_limit_ = limit;
+    const Slot& slot = slots_[take_root()];
     targets_[slot.target].target->on_event(slot.op, slot.arg);
     return true;
 }
 
+bool EventQueue::peek_chained(TargetId target, u32& op, u64& arg) const {
+    if (!chaining_) return false;
+    prune();
+    if (heap_end_ == kRoot || key(kRoot).time > chain_limit_.ps) return false;
+    const Slot& slot = slots_[entry_slots_[kRoot]];
+    op = slot.op;
+    arg = slot.arg;
+    return slot.target == target;
+}
+
+void EventQueue::take_chained() { take_root(); }
+
 void EventQueue::run_until(SimTime limit) {
-    while (live_ > 0 && next_time() <= limit) run_one();
+    while (run_chain_until(limit)) {}
     if (limit != SimTime::max()) advance_to(limit);
 }
 

@@ -38,15 +38,9 @@ struct EventQueue::SavedEvent {
 
 // In the order of dispatch. `paths` receives those targets that have events, in the order of registration.
 std::vector<EventQueue::SavedEvent> EventQueue::saved_events(std::vector<std::string>& paths) const {
-    prune();
-    std::vector<Entry> entries;
+    std::vector<u32> pending = sorted_slots();
     std::vector<bool> used(targets_.size(), false);
-    for (const Entry& entry : heap_) {
-        if (stale(entry)) continue;
-        entries.push_back(entry);
-        used[slots_[entry.slot].target] = true;
-    }
-    std::sort(entries.begin(), entries.end(), earlier);
+    for (u32 index : pending) used[slots_[index].target] = true;
     std::vector<u32> saved_index(targets_.size(), 0);
     for (std::size_t id = 0; id < targets_.size(); ++id) {
         if (!used[id]) continue;
@@ -54,10 +48,10 @@ std::vector<EventQueue::SavedEvent> EventQueue::saved_events(std::vector<std::st
         paths.push_back(targets_[id].path);
     }
     std::vector<SavedEvent> events;
-    for (const Entry& entry : entries) {
-        const Slot& slot = slots_[entry.slot];
-        events.push_back(SavedEvent{{entry.time}, static_cast<Phase>(entry.order >> kPhaseShift),
-                                    entry.order & kSequenceMask, entry.slot, saved_index[slot.target], slot.op, slot.arg});
+    for (u32 index : pending) {
+        const Slot& slot = slots_[index];
+        events.push_back(SavedEvent{{slot.time}, static_cast<Phase>(slot.order >> kPhaseShift), slot.order & kSequenceMask,
+                                    index, saved_index[slot.target], slot.op, slot.arg});
     }
     return events;
 }
@@ -87,15 +81,15 @@ std::string EventQueue::load(const std::vector<SavedEvent>& events, const std::v
         sequences.push_back(event.sequence);
         Slot& slot = slots_[event.slot];
         slot.order = event.order();
+        slot.time = event.time.ps;
         slot.arg = event.arg;
         slot.target = ids[event.target];
         slot.op = event.op;
-        heap_.push_back(Entry{event.time.ps, event.order(), event.slot, 0});
     }
     std::sort(sequences.begin(), sequences.end());
     if (std::adjacent_find(sequences.begin(), sequences.end()) != sequences.end()) return "a sequence number used twice";
-    std::sort(heap_.begin(), heap_.end(), earlier);
     live_ = static_cast<u32>(events.size());
+    set_heap(sorted_slots());
     return {};
 }
 
@@ -113,28 +107,24 @@ void EventQueue::visit(StateVisitor& visitor) {
     visitor.field("events", events);
     if (!visitor.loading()) return;
 
-    heap_.clear();
     slots_.clear();
     live_ = 0;
-    stale_ = 0;
-    hole_ = false;
-    std::string wrong;
+    set_heap({});
     if (!visitor.failed()) {
         if (next_sequence_ == 0 || next_sequence_ > kSequenceMask) visitor.fail("next_sequence", "out of range");
-        for (u32 generation : generations) slots_.push_back(Slot{0, 0, 0, 0, generation});
-        wrong = load(events, paths);
-        if (!wrong.empty()) visitor.fail("events", wrong);
+        for (u32 generation : generations) slots_.emplace_back().generation = generation;
+        if (std::string wrong = load(events, paths); !wrong.empty()) visitor.fail("events", wrong);
     }
     if (!visitor.failed()) {
         free_slots_.reserve(slots_.capacity());
         return;
     }
     // A failed load leaves an empty queue, not a broken one.
-    heap_.clear();
     slots_.clear();
     free_slots_.clear();
     live_ = 0;
     next_sequence_ = 1;
+    set_heap({});
 }
 
 }  // namespace sim

@@ -38,6 +38,7 @@ constexpr std::size_t kStackBytes = 1024 * 1024;
 #else
 constexpr std::size_t kStackBytes = 256 * 1024;
 #endif
+constexpr std::size_t kSkewBytesMax = 4096;
 constexpr u32 kOpResume = 0;
 constexpr u32 kOpTimeout = 1;
 
@@ -47,8 +48,11 @@ struct FiberCancelled {};
 // One reserved stack; its lowest page faults, so that an overflow is a crash with a backtrace and not a corruption.
 class Stack {
 public:
-    Stack() {
+    // Stacks lie at equal distances, so the hot lines at their tops would compete for the same few sets of the cache; `number`
+    // spreads them.
+    explicit Stack(std::size_t number) : skew_bytes_(number * kSkewLines % kLinesPerPage * kLineBytes) {
         guard_bytes_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+        static_assert(kLinesPerPage * kLineBytes == kSkewBytesMax);
         base_ = mmap(nullptr, guard_bytes_ + kStackBytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
         if (base_ == MAP_FAILED) throw HostError("the host refused memory for a fiber's stack; allow more mappings or memory");
@@ -58,9 +62,14 @@ public:
     Stack(const Stack&) = delete;
     Stack& operator=(const Stack&) = delete;
     void* bottom() const { return static_cast<char*>(base_) + guard_bytes_; }
-    void* top() const { return static_cast<char*>(base_) + guard_bytes_ + kStackBytes; }
+    void* top() const { return static_cast<char*>(bottom()) + kStackBytes - skew_bytes_; }
 
 private:
+    static constexpr std::size_t kLineBytes = 64;
+    static constexpr std::size_t kLinesPerPage = 64;
+    static constexpr std::size_t kSkewLines = 13;
+
+    std::size_t skew_bytes_;
     std::size_t guard_bytes_ = 0;
     void* base_ = nullptr;
 };
@@ -71,14 +80,14 @@ struct ExceptionState {
     void* caught = nullptr;
     unsigned int uncaught_count = 0;
 
-    void swap_with_thread() {
-        void* thread_state = abi::__cxa_get_globals();
-        ExceptionState saved;
-        std::memcpy(&saved, thread_state, sizeof saved);
-        std::memcpy(thread_state, this, sizeof saved);
-        *this = saved;
+    // Field by field: the two sizes are stored by different writers, and a wider load would wait for both.
+    void swap_with(ExceptionState& other) {
+        std::swap(caught, other.caught);
+        std::swap(uncaught_count, other.uncaught_count);
     }
 };
+
+ExceptionState& thread_exceptions() { return *reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals()); }
 
 struct Fiber {
     FiberId id = kNoFiber;
@@ -109,41 +118,69 @@ struct Fiber {
     bool unwinding = false;          // FiberCancelled has been thrown once
 };
 
-// The two switches. Not inlined: the compiler must not move code of one stack across a switch to another, and one place
-// each keeps the branch predictors right.
-[[gnu::noinline]] void switch_to(Fiber& fiber) {
+// The three switches. Not inlined: the compiler must not move code of one stack across a switch to another, and one place
+// each keeps the branch predictors right. Whoever switches to a waiting fiber passes itself, or null when it is no fiber.
+// `thread` is the running thread's exception record; while a fiber runs, its own `exceptions` holds what was there before.
+
+// From outside; returns when the fiber, or another that it gave way to, switches back. Returns that one.
+[[gnu::noinline]] Fiber& switch_to(Fiber& fiber, Fiber*& running, ExceptionState& thread) {
 #ifdef SIM_FIBER_ASAN
     void* fake_stack = nullptr;
     __sanitizer_start_switch_fiber(&fake_stack, fiber.stack->bottom(), kStackBytes);
 #endif
-    fiber.exceptions.swap_with_thread();
-    context::transfer_t back = context::jump_fcontext(fiber.self, &fiber);
-    fiber.exceptions.swap_with_thread();
-    fiber.self = back.fctx;
+    fiber.exceptions.swap_with(thread);
+    context::transfer_t back = context::jump_fcontext(fiber.self, fiber.started ? nullptr : &fiber);
+    Fiber& last = *running;
+    last.exceptions.swap_with(thread);
+    last.self = back.fctx;
 #ifdef SIM_FIBER_ASAN
     __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
 #endif
+    return last;
 }
 
+// In `fiber`, after a switch to it.
+inline void arrive(Fiber& fiber, context::transfer_t from) {
+    Fiber* giver = static_cast<Fiber*>(from.data);
+    if (giver == nullptr) {
+        fiber.resumer = from.fctx;
+    } else {
+        giver->self = from.fctx;
+        fiber.resumer = giver->resumer;
+    }
+#ifdef SIM_FIBER_ASAN
+    const void* bottom = nullptr;
+    std::size_t bytes = 0;
+    __sanitizer_finish_switch_fiber(fiber.fake_stack, &bottom, &bytes);
+    fiber.resumer_bottom = giver == nullptr ? bottom : giver->resumer_bottom;
+    fiber.resumer_bytes = giver == nullptr ? bytes : giver->resumer_bytes;
+#endif
+}
+
+// Back to the resumer.
 [[gnu::noinline]] void switch_back(Fiber& fiber) {
 #ifdef SIM_FIBER_ASAN
     // A fiber that is done gives up its fake stack.
     __sanitizer_start_switch_fiber(fiber.done ? nullptr : &fiber.fake_stack, fiber.resumer_bottom, fiber.resumer_bytes);
 #endif
-    context::transfer_t again = context::jump_fcontext(fiber.resumer, nullptr);
-    fiber.resumer = again.fctx;
+    arrive(fiber, context::jump_fcontext(fiber.resumer, nullptr));
+}
+
+// To another waiting fiber, which inherits the resumer.
+[[gnu::noinline]] void switch_over(Fiber& fiber, Fiber& next, ExceptionState& thread) {
 #ifdef SIM_FIBER_ASAN
-    __sanitizer_finish_switch_fiber(fiber.fake_stack, &fiber.resumer_bottom, &fiber.resumer_bytes);
+    __sanitizer_start_switch_fiber(&fiber.fake_stack, next.stack->bottom(), kStackBytes);
 #endif
+    fiber.exceptions.swap_with(thread);           // the thread has the resumer's record again,
+    next.exceptions.swap_with(thread);            // then the next fiber's
+    arrive(fiber, context::jump_fcontext(next.self, &fiber));
 }
 
 // The first frame of every fiber. It never returns: the last switch_back() leaves it for good.
 void fiber_main(context::transfer_t from) {
     Fiber& fiber = *static_cast<Fiber*>(from.data);
-    fiber.resumer = from.fctx;
-#ifdef SIM_FIBER_ASAN
-    __sanitizer_finish_switch_fiber(nullptr, &fiber.resumer_bottom, &fiber.resumer_bytes);
-#endif
+    fiber.started = true;
+    arrive(fiber, {from.fctx, nullptr});  // always from outside
     try {
         fiber.body();
         fiber.body = nullptr;  // captured objects die on the fiber's own stack
@@ -164,7 +201,11 @@ struct Fibers::Impl final : EventTarget {
 
     void on_event(u32 op, u64 arg) override;
     void resume(Fiber& fiber);
+    void prepare(Fiber& fiber);
+    void finish(Fiber& fiber);
     void suspend(Fiber& fiber);
+    bool give_way(Fiber& fiber);
+    Fiber* woken(u32 op, u64 arg);
     void cancel(Fiber& fiber);
     void leave_condition(Fiber& fiber);
     void retire(Fiber& fiber);
@@ -178,44 +219,79 @@ struct Fibers::Impl final : EventTarget {
     EventQueue& queue;
     TargetId target;
     Fiber* running = nullptr;
+    ExceptionState* thread = nullptr;  // of the thread that runs a fiber now
     u32 live = 0;
     std::vector<std::unique_ptr<Fiber>> by_id;  // null once finished; ids are never used again
     std::vector<std::unique_ptr<Stack>> spare_stacks;
+    std::size_t stack_count = 0;
 };
 
-// A fiber that has ended, or one of a snapshot, is no longer known: its wake-up has nothing to do.
-void Fibers::Impl::on_event(u32 op, u64 arg) {
+// The fiber that an event wakes. A fiber that has ended, or one of a snapshot, is no longer known: null.
+inline Fiber* Fibers::Impl::woken(u32 op, u64 arg) {
     Fiber* fiber = arg < by_id.size() ? by_id[arg].get() : nullptr;
-    if (fiber == nullptr) return;
+    if (fiber == nullptr) return nullptr;
     fiber->wake = {};
     if (op == kOpTimeout) leave_condition(*fiber);
-    resume(*fiber);
+    return fiber;
+}
+
+void Fibers::Impl::on_event(u32 op, u64 arg) {
+    if (Fiber* fiber = woken(op, arg)) resume(*fiber);
 }
 
 void Fibers::Impl::resume(Fiber& fiber) {
-    if (!fiber.started) {
-        fiber.started = true;
-        if (spare_stacks.empty()) spare_stacks.push_back(std::make_unique<Stack>());
-        fiber.stack = std::move(spare_stacks.back());
-        spare_stacks.pop_back();
-        fiber.self = context::make_fcontext(fiber.stack->top(), kStackBytes, fiber_main);
-    }
+    if (!fiber.started) prepare(fiber);
     Fiber* outer = running;
+    ExceptionState* outer_thread = thread;
     running = &fiber;
     fiber.running = true;
-    switch_to(fiber);
-    fiber.running = false;
+    thread = &thread_exceptions();
+    Fiber& last = switch_to(fiber, running, *thread);
+    last.running = false;
     running = outer;
-    if (!fiber.done) return;
+    thread = outer_thread;
+    if (last.done) finish(last);
+}
+
+void Fibers::Impl::prepare(Fiber& fiber) {
+    if (spare_stacks.empty()) spare_stacks.push_back(std::make_unique<Stack>(stack_count++));
+    fiber.stack = std::move(spare_stacks.back());
+    spare_stacks.pop_back();
+    fiber.self = context::make_fcontext(fiber.stack->top(), kStackBytes - kSkewBytesMax, fiber_main);
+}
+
+void Fibers::Impl::finish(Fiber& fiber) {
     std::exception_ptr escaped = std::move(fiber.escaped);
     bool was_cancelled = fiber.cancelled;
     retire(fiber);
     if (escaped && !was_cancelled) std::rethrow_exception(escaped);
 }
 
+// Goes on with the next event when that wakes a fiber: one switch instead of two, or none when it is this fiber's own. The order
+// of events is the same. False when the next event is something else.
+inline bool Fibers::Impl::give_way(Fiber& fiber) {
+    u32 op = 0;
+    u64 arg = 0;
+    while (queue.peek_chained(target, op, arg)) {
+        Fiber* next = arg < by_id.size() ? by_id[arg].get() : nullptr;
+        if (next != nullptr && !next->started) return false;  // its first switch comes from outside
+        queue.take_chained();
+        next = woken(op, arg);
+        if (next == nullptr) continue;
+        if (next != &fiber) {
+            fiber.running = false;
+            next->running = true;
+            running = next;
+            switch_over(fiber, *next, *thread);
+        }
+        return true;
+    }
+    return false;
+}
+
 void Fibers::Impl::suspend(Fiber& fiber) {
     fiber.since = queue.now();
-    if (!fiber.unwinding) switch_back(fiber);
+    if (!fiber.unwinding && !give_way(fiber)) switch_back(fiber);
     if (fiber.cancelled && !fiber.unwinding) {
         fiber.unwinding = true;
         throw FiberCancelled{};

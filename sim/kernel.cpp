@@ -25,7 +25,9 @@ private:
 
 }  // namespace
 
-Kernel::Kernel(KernelOptions options) : options_(options), fibers_(events_), faults_(options.seed) {}
+Kernel::Kernel(KernelOptions options) : options_(options), fibers_(events_), faults_(options.seed) {
+    watchdog_.set_on_bite([this] { events_.end_chain(); });
+}
 
 Kernel::~Kernel() {
     // Unwinding fibers may still write to the journal and the rest.
@@ -37,6 +39,7 @@ void Kernel::stop(std::string reason) {
     if (stopping_) return;  // the first reason is the cause
     stopping_ = true;
     stop_text_ = std::move(reason);
+    events_.end_chain();
 }
 
 Kernel::RunResult Kernel::run(SimTime limit) {
@@ -47,16 +50,10 @@ Kernel::RunResult Kernel::run(SimTime limit) {
             return {StopReason::Stopped, std::exchange(stop_text_, {})};
         }
         if (watchdog_.bites()) return {StopReason::Watchdog, watchdog_.report()};
-        SimTime next = events_.next_time();
-        if (events_.empty()) {
-            std::string waiting = fibers_.describe_suspended();
-            return {StopReason::Idle, waiting};
-        }
-        if (next > limit) {
-            events_.advance_to(limit);
-            return {StopReason::TimeLimit, fmt::format("the time limit of {} is reached", format_time(limit))};
-        }
-        events_.run_one();
+        if (events_.run_chain_until(limit)) continue;
+        if (events_.empty()) return {StopReason::Idle, fibers_.describe_suspended()};
+        events_.advance_to(limit);
+        return {StopReason::TimeLimit, fmt::format("the time limit of {} is reached", format_time(limit))};
     }
 }
 

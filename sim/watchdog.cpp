@@ -33,7 +33,9 @@ void Watchdog::polled(std::string_view who, std::string_view what, u64 address, 
     }
     streak.last = now;
     ++streak.count;
-    stuck_ = stuck_ || streak.length() > limit_;
+    if (stuck_ || streak.length() <= limit_) return;
+    stuck_ = true;
+    if (on_bite_) on_bite_();
 }
 
 std::string Watchdog::report() const {

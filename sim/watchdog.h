@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/types.h"
@@ -25,6 +26,9 @@ public:
     // (e.g. "channel 3: GP_GET 5 GP_PUT 9 last method SEM_EXECUTE blocked on acquire at 0x200000").
     bool bites() const { return stuck_; }
     std::string report() const;
+
+    // Called once when a streak exceeds the limit.
+    void set_on_bite(std::function<void()> on_bite) { on_bite_ = std::move(on_bite); }
 
     using Reporter = std::function<std::string()>;
     void add_reporter(Reporter reporter) { reporters_.push_back(std::move(reporter)); }
@@ -49,6 +53,7 @@ private:
     bool stuck_ = false;
     std::vector<Streak> streaks_;  // most recently made last
     std::vector<Reporter> reporters_;
+    std::function<void()> on_bite_;
 };
 
 }  // namespace sim
