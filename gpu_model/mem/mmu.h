@@ -70,9 +70,9 @@ enum class FaultReplay : u8 {  // NV_PFB_PRI_MMU_INVALIDATE_REPLAY, and the same
 // An invalidation, from registers or from MEM_OP.
 struct TlbInvalidate {
     bool all_pdb = true;
-    PhysAddr pdb;
+    PhysAddr pdb{};
     bool all_va = true;
-    GpuVa va;
+    GpuVa va{};
     u64 bytes = 0;
     bool hub_only = false;
     u8 cache_level = 0;  // 0 ALL, 1 PTE_ONLY, 2 UP_TO_PDE0 ...; only leaves are cached here, so every level is honoured
