@@ -72,6 +72,8 @@ public:
     PciFunction& pci() { return pci_; }
     const StaticInfo& info() const { return info_; }
     Status internal_control(u32 cmd, std::span<u8> params);
+    // A client becomes known to the firmware: when its first device is allocated.
+    Status alloc_client(u32 client, u32 pid);
 
     // Identification registers, read at start.
     u32 boot0() const { return boot0_; }

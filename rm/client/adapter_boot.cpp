@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "rm/abi/cl0000.h"
 #include "rm/abi/cl0080.h"
 #include "rm/abi/cl2080.h"
 #include "rm/abi/ctrl2080fb.h"
@@ -16,6 +15,7 @@
 #include "rm/client/adapter.h"
 #include "rm/abi/classes.h"
 #include "rm/client/engine_map.h"
+#include "rm/client/named_view.h"
 
 namespace rm::client {
 
@@ -59,40 +59,8 @@ u64 pack_id8(std::string_view name) {
     return id;
 }
 
-// Wire structs that differ by version are filled by name.
-class NamedStruct {
-public:
-    NamedStruct(const DriverVersion& version, std::string_view name)
-        : version_(version), name_(name), bytes_(struct_bytes(version, name)) {}
-    void set(std::string_view field, u64 value) {
-        std::optional<FieldPlace> place = field_place(version_, name_, field);
-        if (!place || place->bytes > sizeof(value) || place->offset + place->bytes > bytes_.size()) return;
-        for (u32 i = 0; i < place->bytes; ++i) bytes_[place->offset + i] = static_cast<u8>(value >> (8 * i));
-    }
-    u64 get(std::string_view field) const {
-        std::optional<FieldPlace> place = field_place(version_, name_, field);
-        u64 value = 0;
-        if (!place || place->bytes > sizeof(value) || place->offset + place->bytes > bytes_.size()) return 0;
-        for (u32 i = 0; i < place->bytes; ++i) value |= u64{bytes_[place->offset + i]} << (8 * i);
-        return value;
-    }
-    std::vector<u8> slice(std::string_view field) const {
-        std::optional<FieldPlace> place = field_place(version_, name_, field);
-        if (!place || place->offset + place->bytes > bytes_.size()) return {};
-        auto first = bytes_.begin() + place->offset;
-        return {first, first + place->bytes};
-    }
-    u64 offset(std::string_view field) const {
-        std::optional<FieldPlace> place = field_place(version_, name_, field);
-        return place ? place->offset : 0;
-    }
-    std::vector<u8>& bytes() { return bytes_; }
-
-private:
-    const DriverVersion& version_;
-    std::string_view name_;
-    std::vector<u8> bytes_;
-};
+// A wire struct of this version, all zero.
+std::vector<u8> zeroed(const DriverVersion& version, std::string_view name) { return std::vector<u8>(struct_bytes(version, name)); }
 
 }  // namespace
 
@@ -183,13 +151,14 @@ Status Adapter::prepare_firmware_memory() {
     std::optional<gpu::SysPa> arguments = alloc_page(kArgumentBytes);
     std::optional<gpu::SysPa> libos_page = alloc_page(kArgumentBytes);
     if (!arguments || !libos_page) return NV_ERR_NO_MEMORY;
-    NamedStruct cached(version_, "GSP_ARGUMENTS_CACHED");
+    std::vector<u8> cached_bytes = zeroed(version_, "GSP_ARGUMENTS_CACHED");
+    NamedView cached(version_, "GSP_ARGUMENTS_CACHED", cached_bytes);
     cached.set("messageQueueInitArguments.sharedMemPhysAddr", rpc_.shared_memory().value);
     cached.set("messageQueueInitArguments.pageTableEntryCount", rpc_.shared_page_count());
     cached.set("messageQueueInitArguments.cmdQueueOffset", msgq::kCmdQueueOffset);
     cached.set("messageQueueInitArguments.statQueueOffset", msgq::kStatQueueOffset);
     cached.set("bDmemStack", 1);
-    host_.write(*arguments, cached.bytes());
+    host_.write(*arguments, cached_bytes);
     add("RMARGS", *arguments, kArgumentBytes);
     host_.write(*libos_page, libos);
     libos_arguments_ = libos_page->value;
@@ -197,7 +166,8 @@ Status Adapter::prepare_firmware_memory() {
 }
 
 Status Adapter::send_preboot_messages() {
-    NamedStruct info(version_, "GspSystemInfo");
+    std::vector<u8> info_bytes = zeroed(version_, "GspSystemInfo");
+    NamedView info(version_, "GspSystemInfo", info_bytes);
     info.set("gpuPhysAddr", pci_.registers().address);
     info.set("gpuPhysFbAddr", pci_.framebuffer().address);
     info.set("gpuPhysInstAddr", pci_.instance().address);
@@ -210,7 +180,7 @@ Status Adapter::send_preboot_messages() {
     info.set("PCIRevisionID", pci_.revision());
     info.set("bFlrSupported", 1);
     info.set("hostPageSize", kPage4K);
-    Status status = rpc_.send_async("NV_VGPU_MSG_FUNCTION_GSP_SET_SYSTEM_INFO", info.bytes());
+    Status status = rpc_.send_async("NV_VGPU_MSG_FUNCTION_GSP_SET_SYSTEM_INFO", info_bytes);
     if (status != NV_OK) return status;
 
     // The packer refuses an empty table, so one key that is off by default travels always.
@@ -273,8 +243,9 @@ Status Adapter::exchange_versions() {
 }
 
 Status Adapter::read_static_info() {
-    NamedStruct info(version_, "GspStaticConfigInfo");
-    Status status = rpc_.call("NV_VGPU_MSG_FUNCTION_GET_GSP_STATIC_INFO", info.bytes());
+    std::vector<u8> bytes = zeroed(version_, "GspStaticConfigInfo");
+    Status status = rpc_.call("NV_VGPU_MSG_FUNCTION_GET_GSP_STATIC_INFO", bytes);
+    NamedView info(version_, "GspStaticConfigInfo", bytes);
     if (status != NV_OK) return status;
     info_ = {};
     info_.fb_bytes = info.get("fb_length");
@@ -290,7 +261,7 @@ Status Adapter::read_static_info() {
     info_.gid.resize(16);
 
     std::optional<NV2080_CTRL_CMD_FB_GET_FB_REGION_INFO_PARAMS> regions =
-        load<NV2080_CTRL_CMD_FB_GET_FB_REGION_INFO_PARAMS>(info.bytes(), info.offset("fbRegionInfoParams"));
+        load<NV2080_CTRL_CMD_FB_GET_FB_REGION_INFO_PARAMS>(bytes, info.offset("fbRegionInfoParams"));
     if (!regions || regions->numFBRegions == 0 || regions->numFBRegions > std::size(regions->fbRegion)) return NV_ERR_INVALID_DATA;
     fb_.clear();
     u64 previous_limit = 0;
@@ -369,14 +340,19 @@ Status Adapter::set_up_bars() {
     return NV_OK;
 }
 
+Status Adapter::alloc_client(u32 client, u32 pid) {
+    std::vector<u8> params(struct_bytes(version_, "NV0000_ALLOC_PARAMETERS"));
+    NamedView root(version_, "NV0000_ALLOC_PARAMETERS", params);
+    root.set("hClient", client);
+    root.set("processID", pid);
+    return rpc_.rm_alloc(client, 0, 0, abi::NV01_ROOT, params);
+}
+
 Status Adapter::load_graphics_info() {
     graphics_client_ = kGraphicsClient;
-    NV0000_ALLOC_PARAMETERS root{};
-    root.hClient = kGraphicsClient;
-    std::vector<u8> params(sizeof(root));
-    store(std::span<u8>(params), root);
-    Status status = rpc_.rm_alloc(kGraphicsClient, 0, 0, abi::NV01_ROOT, params);
+    Status status = alloc_client(kGraphicsClient, 0);
     if (status != NV_OK) return status;
+    std::vector<u8> params;
     NV0080_ALLOC_PARAMETERS device{};
     device.hClientShare = kGraphicsClient;
     params.assign(sizeof(device), 0);

@@ -24,6 +24,11 @@ void VaSpace::visit(sim::StateVisitor& visitor) {
     visitor.field("externally_owned", externally_owned);
 }
 
+void VaSpaceData::visit(sim::StateVisitor& visitor) {
+    visitor.field("va_space", va_space);
+    visitor.field("owned", owned);
+}
+
 void MemoryData::CpuMapping::visit(sim::StateVisitor& visitor) {
     visitor.field("cookie", cookie);
     visitor.field("bar1_offset", bar1_offset);

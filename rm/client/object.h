@@ -38,7 +38,8 @@ struct SubdeviceData {
 
 struct VaSpaceData {
     u32 va_space = 0;
-    void visit(sim::StateVisitor& visitor) { visitor.field("va_space", va_space); }
+    bool owned = false;  // false: the device's default space under another name
+    void visit(sim::StateVisitor& visitor);
 };
 
 // Physical memory: one contiguous block. Registers: a range of BAR0.

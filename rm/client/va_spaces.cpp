@@ -103,31 +103,30 @@ Status VaSpaces::construct(AllocCall& call) {
     VaSpaceData& data = call.object.data.emplace<VaSpaceData>();
     Object* device = call.client.ancestor(call.object.parent, "Device");
     if (device == nullptr) return NV_ERR_INVALID_OBJECT_PARENT;
-    switch (params.index) {
-        case NV_VASPACE_ALLOCATION_INDEX_GPU_NEW: break;
-        case NV_VASPACE_ALLOCATION_INDEX_GPU_DEVICE: return resolve(call.client, device->handle, 0, &data.va_space);
-        case NV_VASPACE_ALLOCATION_INDEX_GPU_HOST:
-        case NV_VASPACE_ALLOCATION_INDEX_GPU_GLOBAL:
-        case NV_VASPACE_ALLOCATION_INDEX_GPU_FLA:
-            context_.refused("VA space index " + std::to_string(params.index), "FERMI_VASPACE_A");
-            return NV_ERR_NOT_SUPPORTED;
-        default: return NV_ERR_INVALID_ARGUMENT;
+    bool device_space = params.index == NV_VASPACE_ALLOCATION_INDEX_GPU_DEVICE;
+    if (params.index >= NV_VASPACE_ALLOCATION_INDEX_GPU_MAX) return NV_ERR_INVALID_ARGUMENT;
+    if (!device_space && params.index != NV_VASPACE_ALLOCATION_INDEX_GPU_NEW) {
+        context_.refused("FERMI_VASPACE_A index " + std::to_string(params.index), "only GPU_NEW and GPU_DEVICE are modelled");
+        return NV_ERR_NOT_SUPPORTED;
     }
     if (params.bigPageSize != 0 && params.bigPageSize != kPage64K) return NV_ERR_INVALID_ARGUMENT;
     Request request;
     request.externally_owned = (params.flags & NV_VASPACE_ALLOCATION_FLAGS_IS_EXTERNALLY_OWNED) != 0;
     request.allow_zero_address = (params.flags & NV_VASPACE_ALLOCATION_FLAGS_ALLOW_ZERO_ADDRESS) != 0;
     request.limit = params.vaSize == 0 ? 0 : params.vaSize - 1;
-    Status status = create(request, &data.va_space);
+    Status status = device_space ? resolve(call.client, device->handle, 0, &data.va_space) : create(request, &data.va_space);
     if (status != NV_OK) return status;
+    data.owned = !device_space;
     status = context_.adapter.rpc().rm_alloc(call.client.handle, call.object.parent, call.object.handle, call.object.class_id,
                                              call.params);
     if (status == NV_OK) {
         call.object.on_gsp = true;
-        status = publish(call.client, device->handle, call.object.handle, data.va_space);
+        if (data.owned) status = publish(call.client, device->handle, call.object.handle, data.va_space);
     }
     if (status != NV_OK) {
-        destroy(data.va_space);
+        if (call.object.on_gsp) context_.adapter.rpc().rm_free(call.client.handle, call.object.handle);
+        call.object.on_gsp = false;
+        if (data.owned) destroy(data.va_space);
         return status;
     }
     if (params.vaSize == 0) params.vaSize = kVaLimit;

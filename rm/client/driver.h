@@ -1,0 +1,127 @@
+// The driver surface: descriptors, ioctls, mappings and polls, and the life of objects between them.
+#pragma once
+
+#include "rm/abi/nvos.h"
+#include "rm/client/api_lock.h"
+#include "rm/client/control_unit.h"
+#include "rm/client/event_unit.h"
+
+namespace rm::client {
+
+inline constexpr SimTime kSyscallCost = SimTime::from_ns(350);  // entry, copy in, copy out (model)
+
+enum class NodeRule : u8 { Control, Gpu, Any };
+
+class Driver;
+struct IoctlCall;
+
+struct EscapeRow {
+    u32 number;
+    NodeRule node;
+    std::string_view type;  // its size is the only one accepted; empty: the handler checks
+    i64 (Driver::*handler)(IoctlCall&);
+};
+
+// One ioctl as its handler sees it.
+struct IoctlCall {
+    const Caller& caller;
+    OpenFile& file;
+    std::span<u8> bytes;  // the argument struct, copied in; copied back after
+    const EscapeRow& row;
+};
+
+class Driver final : public DriverSurface, private AdapterEvents, private sim::EventTarget {
+public:
+    Driver(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice& device, HostServices& host, ClientOptions options);
+    ~Driver();
+
+    i64 open(const Caller& caller, int fd, std::string_view path, u32 flags) override;
+    i64 close(const Caller& caller, int fd) override;
+    i64 ioctl(const Caller& caller, int fd, u64 request, u64 argument) override;
+    Mapping mmap(const Caller& caller, int fd, u64 address, u64 bytes, u32 prot, u32 flags, u64 offset) override;
+    void munmap(const Caller& caller, u64 address, u64 bytes) override;
+    u16 poll(const Caller& caller, int fd, u16 events) override;
+    sim::Condition& wake() override { return wake_; }
+
+    void interrupt(u16 data);
+    void visit(sim::StateVisitor& visitor);
+
+private:
+    static const EscapeRow* find_escape_row(u32 number);
+    i64 dispatch(const Caller& caller, OpenFile& file, u32 number, std::span<u8> bytes);
+
+    // Escapes, in the order of their numbers. A return of 0 leaves the result in the struct's status.
+    i64 esc_alloc(IoctlCall& call);
+    i64 esc_free(IoctlCall& call);
+    i64 esc_control(IoctlCall& call);
+    i64 esc_map_memory(IoctlCall& call);
+    i64 esc_unmap_memory(IoctlCall& call);
+    i64 esc_get_event_data(IoctlCall& call);
+    i64 esc_map_memory_dma(IoctlCall& call);
+    i64 esc_unmap_memory_dma(IoctlCall& call);
+    i64 esc_update_mapping_info(IoctlCall& call);
+    i64 esc_card_info(IoctlCall& call);
+    i64 esc_register_fd(IoctlCall& call);
+    i64 esc_alloc_os_event(IoctlCall& call);
+    i64 esc_free_os_event(IoctlCall& call);
+    i64 esc_status_code(IoctlCall& call);
+    i64 esc_check_version(IoctlCall& call);
+    i64 esc_attach_gpus(IoctlCall& call);
+    i64 esc_query_device_intr(IoctlCall& call);
+    i64 esc_sys_params(IoctlCall& call);
+    i64 esc_numa_info(IoctlCall& call);
+    i64 esc_set_numa_status(IoctlCall& call);
+    i64 esc_wait_open_complete(IoctlCall& call);
+    i64 esc_unmodelled(IoctlCall& call);
+
+    // Objects.
+    struct AllocRequest {
+        NvHandle client = 0;
+        NvHandle parent = 0;
+        NvHandle object = 0;  // in and out
+        u32 class_id = 0;
+        u64 params = 0;  // user address
+        u64 rights = 0;  // user address of an RS_ACCESS_MASK
+    };
+    Status alloc(const IoctlCall& call, AllocRequest& request);
+    Status alloc_client(const IoctlCall& call, AllocRequest& request, std::vector<u8>& params);
+    Status construct(AllocCall& call);
+    Status construct_device(AllocCall& call);
+    Status construct_subdevice(AllocCall& call);
+    Status construct_on_gsp(AllocCall& call);
+    Status free_object(ClientEntry& client, NvHandle object);
+    void free_client(NvHandle client);
+    void destroy(ClientEntry& client, NvHandle object);
+    Status control(const IoctlCall& call, abi::NVOS54_PARAMETERS& params);
+
+    Status gpu_get();
+    void gpu_put();
+    void release_file(FileId id);
+
+    void on_rpc_event(const msgq::Record& record) override;
+    void on_nonstall(u32 mc_engine) override { events_.notify_nonstall(mc_engine); }
+    void on_event(u32 op, u64 argument) override;
+    void on_rc_triggered(const msgq::Record& record);
+    void on_os_error_log(const msgq::Record& record);
+    void on_post_event(const msgq::Record& record);
+
+    sim::Kernel& kernel_;
+    const DriverVersion& version_;
+    sim::Condition wake_{"driver events"};
+    ApiLock::State api_;
+    Adapter adapter_;
+    ObjectServer server_;
+    FileTable files_;
+    Context context_;
+    VaSpaces spaces_;
+    MemoryUnit memory_;
+    ChannelUnit channels_;
+    EventUnit events_;
+    ControlUnit controls_;
+    sim::TargetId target_;
+    bool interrupt_pending_ = false;
+    u32 gpu_users_ = 0;
+    u64 memblock_bytes_ = 0;  // SYS_PARAMS
+};
+
+}  // namespace rm::client

@@ -1,0 +1,171 @@
+// Driver: allocation and release of objects. Order of checks: rs_server.c (serverAllocResource, serverAllocResourceUnderLock),
+// alloc_free.c (serverAllocApiCopyIn, serverAllocApiCopyOut).
+#include <fmt/format.h>
+
+#include "rm/abi/all_structs.h"
+#include "rm/client/driver.h"
+
+namespace rm::client {
+
+namespace {
+
+constexpr u64 kRightsBytes = sizeof(RS_ACCESS_MASK);
+
+}  // namespace
+
+Status Driver::alloc(const IoctlCall& call, AllocRequest& request) {
+    const ResourceRow* row = find_resource(request.class_id);
+    std::optional<u32> bytes = alloc_bytes(version_, request.class_id);
+    if (row == nullptr || !bytes) {
+        context_.note(fmt::format("driver: class 0x{:x} is not in the resource list: NV_ERR_INVALID_CLASS", request.class_id));
+        return NV_ERR_INVALID_CLASS;
+    }
+    // The class decides how much is read, whatever the caller's paramsSize says.
+    if (row->params == ParamsKind::Required && request.params == 0) return NV_ERR_INVALID_ARGUMENT;
+    std::vector<u8> params(request.params != 0 ? *bytes : 0);
+    if (!params.empty() && !call.caller.memory.read(request.params, params)) {
+        context_.note(fmt::format("driver: parameters of {}: {} bytes at 0x{:x} are not readable: NV_ERR_INVALID_ADDRESS", row->name,
+                                  params.size(), request.params));
+        return NV_ERR_INVALID_ADDRESS;
+    }
+    std::vector<u8> rights(kRightsBytes);
+    if (request.rights != 0 && !call.caller.memory.read(request.rights, rights)) return NV_ERR_INVALID_ADDRESS;
+    Status status = NV_OK;
+    if (is_root_class(*row)) {
+        status = alloc_client(call, request, params);
+    } else {
+        ClientEntry* client = nullptr;
+        status = server_.client_for(request.client, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
+        if (status != NV_OK) return status;
+        NvHandle parent = request.parent;
+        status = server_.check_alloc(*client, parent, request.object, *row, call.caller.privileged);
+        if (status != NV_OK) return status;
+        Object& object = server_.insert(*client, parent, request.object, request.class_id);
+        AllocCall alloc_call{*client, object, params, call.caller.pid, call.caller.privileged};
+        status = construct(alloc_call);
+        if (status != NV_OK) {
+            object.data = std::monostate{};
+            server_.erase(*client, request.object);
+        }
+    }
+    // A copy out that fails leaves the object in place, as the driver does.
+    if (status == NV_OK && !params.empty() && !call.caller.memory.write(request.params, params)) status = NV_ERR_INVALID_ADDRESS;
+    return status;
+}
+
+Status Driver::alloc_client(const IoctlCall& call, AllocRequest& request, std::vector<u8>& params) {
+    if (request.client != 0) return NV_ERR_INVALID_ARGUMENT;
+    ClientEntry* client = server_.create_client(call.caller.pid, FileTable::owner_of(call.file));
+    if (client == nullptr) return NV_ERR_INSUFFICIENT_RESOURCES;
+    request.object = client->handle;
+    if (params.size() >= sizeof(u32)) store(std::span<u8>(params), client->handle);
+    return NV_OK;
+}
+
+Status Driver::construct(AllocCall& call) {
+    const ResourceRow& row = call.object.row();
+    if (missing_on_tu104(row)) {
+        context_.note(fmt::format("driver: {} (0x{:04x}) is not a class of TU104: NV_ERR_INVALID_CLASS", row.name, row.class_id));
+        return NV_ERR_INVALID_CLASS;
+    }
+    struct Unit {
+        std::string_view internal_class;
+        Status (*construct)(Driver&, AllocCall&);
+    };
+    static constexpr Unit units[] = {
+        {"Device", [](Driver& d, AllocCall& c) { return d.construct_device(c); }},
+        {"Subdevice", [](Driver& d, AllocCall& c) { return d.construct_subdevice(c); }},
+        {"VaSpaceApi", [](Driver& d, AllocCall& c) { return d.spaces_.construct(c); }},
+        {"SystemMemory", [](Driver& d, AllocCall& c) { return d.memory_.construct_system(c); }},
+        {"VideoMemory", [](Driver& d, AllocCall& c) { return d.memory_.construct_video(c); }},
+        {"VirtualMemory", [](Driver& d, AllocCall& c) { return d.memory_.construct_virtual(c); }},
+        {"VirtualMemoryRange", [](Driver& d, AllocCall& c) { return d.memory_.construct_virtual_range(c); }},
+        {"UserModeApi", [](Driver& d, AllocCall& c) { return d.memory_.construct_usermode(c); }},
+        {"KernelChannelGroupApi", [](Driver& d, AllocCall& c) { return d.channels_.construct_group(c); }},
+        {"KernelCtxShareApi", [](Driver& d, AllocCall& c) { return d.channels_.construct_context_share(c); }},
+        {"KernelChannel", [](Driver& d, AllocCall& c) { return d.channels_.construct_channel(c); }},
+        {"Event", [](Driver& d, AllocCall& c) { return d.events_.construct(c); }},
+    };
+    for (const Unit& unit : units)
+        if (unit.internal_class == row.internal_class) return unit.construct(*this, call);
+    if (reaches_gsp(row)) return construct_on_gsp(call);
+    if (row.internal_class == "ConfidentialComputeApi") return NV_OK;  // holds nothing: its controls say that the feature is off
+    context_.refused(fmt::format("class 0x{:04x} {}", row.class_id, row.name), fmt::format("{} bytes of parameters", call.params.size()));
+    return NV_ERR_NOT_SUPPORTED;
+}
+
+Status Driver::construct_device(AllocCall& call) {
+    auto params = call.read<NV0080_ALLOC_PARAMETERS>();
+    if (!adapter_.started() || params.deviceId != 0) {
+        context_.note("driver: device 0 is the only one, and some file of /dev/nvidia0 must be open: NV_ERR_INVALID_DEVICE");
+        return NV_ERR_INVALID_DEVICE;
+    }
+    if (!call.client.on_gsp) {
+        Status status = adapter_.alloc_client(call.client.handle, call.pid);
+        if (status != NV_OK) return status;
+        call.client.on_gsp = true;
+    }
+    call.object.data.emplace<DeviceData>();
+    // The firmware is told the whole struct even when the caller gave none.
+    NV0080_ALLOC_PARAMETERS told{};
+    told.hClientShare = params.hClientShare;
+    told.flags = params.flags;
+    told.vaSpaceSize = params.vaSpaceSize;
+    std::vector<u8> bytes(sizeof(told));
+    store(std::span<u8>(bytes), told);
+    Status status = adapter_.rpc().rm_alloc(call.client.handle, call.object.parent, call.object.handle, call.object.class_id, bytes);
+    call.object.on_gsp = status == NV_OK;
+    return status;
+}
+
+Status Driver::construct_subdevice(AllocCall& call) {
+    auto params = call.read<NV2080_ALLOC_PARAMETERS>();
+    if (params.subDeviceId != 0) return NV_ERR_INVALID_ARGUMENT;
+    call.object.data.emplace<SubdeviceData>();
+    std::vector<u8> bytes(sizeof(params));
+    Status status = adapter_.rpc().rm_alloc(call.client.handle, call.object.parent, call.object.handle, call.object.class_id, bytes);
+    call.object.on_gsp = status == NV_OK;
+    return status;
+}
+
+// Objects that live in the firmware; the kernel keeps the handle.
+Status Driver::construct_on_gsp(AllocCall& call) {
+    if (!adapter_.started()) return NV_ERR_INVALID_STATE;
+    Status status =
+        adapter_.rpc().rm_alloc(call.client.handle, call.object.parent, call.object.handle, call.object.class_id, call.params);
+    call.object.on_gsp = status == NV_OK;
+    return status;
+}
+
+void Driver::destroy(ClientEntry& client, NvHandle handle) {
+    Object* object = client.find(handle);
+    if (object->on_gsp) {
+        Status status = adapter_.rpc().rm_free(client.handle, handle);
+        if (status != NV_OK)
+            context_.note(fmt::format("driver: the firmware refused to free 0x{:x} of client 0x{:x}: {}", handle, client.handle,
+                                      status_name(status)));
+    }
+    if (MemoryData* memory = object->as<MemoryData>()) memory_.destroy(client, *memory, handle);
+    if (VirtualMemoryData* memory = object->as<VirtualMemoryData>()) memory_.destroy(client, *memory, handle);
+    if (ChannelData* channel = object->as<ChannelData>()) channels_.destroy(*channel);
+    if (VaSpaceData* space = object->as<VaSpaceData>(); space != nullptr && space->owned) spaces_.destroy(space->va_space);
+    if (DeviceData* device = object->as<DeviceData>(); device != nullptr && device->va_space != 0) spaces_.destroy(device->va_space);
+    if (handle != client.handle) server_.erase(client, handle);
+}
+
+Status Driver::free_object(ClientEntry& client, NvHandle object) {
+    if (client.find(object) == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
+    for (NvHandle handle : client.free_order(object)) destroy(client, handle);
+    return NV_OK;
+}
+
+void Driver::free_client(NvHandle handle) {
+    ClientEntry* client = server_.find_client(handle);
+    if (client == nullptr) return;
+    free_object(*client, handle);
+    if (client->on_gsp) adapter_.rpc().rm_free(handle, handle);
+    events_.free_client(handle);
+    server_.remove_client(handle);
+}
+
+}  // namespace rm::client
