@@ -13,8 +13,6 @@ namespace {
 constexpr std::size_t kArity = 4;
 constexpr unsigned kPhaseShift = 61;  // 2^61 events are centuries of host time
 constexpr u32 kStaleMin = 64;  // below that many cancelled entries the heap is not swept
-// A slot whose generation reaches this is never used again, so an old handle can never mean a new event.
-constexpr u32 kRetired = ~u32{0};
 
 constexpr u64 make_order(Phase phase, u64 sequence) { return static_cast<u64>(phase) << kPhaseShift | sequence; }
 
@@ -39,12 +37,6 @@ inline u32 EventQueue::take_slot() {
     slots_.emplace_back();
     free_slots_.reserve(slots_.capacity());  // so that freeing never allocates
     return static_cast<u32>(slots_.size() - 1);
-}
-
-inline void EventQueue::free_slot(u32 index) {
-    Slot& slot = slots_[index];
-    slot.order = 0;
-    if (++slot.generation != kRetired) free_slots_.push_back(index);
 }
 
 inline void EventQueue::put(std::size_t index, const Key& entry, u32 slot) const {
@@ -184,17 +176,6 @@ SimTime EventQueue::next_time() const {
     return heap_end_ == kRoot ? SimTime::max() : SimTime{key(kRoot).time};
 }
 
-// Precondition: prune() was called and there is an event. Its slot is free but unchanged until the next schedule().
-inline u32 EventQueue::take_root() {
-    const u32 index = entry_slots_[kRoot];
-    now_ = {key(kRoot).time};
-    free_slot(index);
-    --live_;
-    ++dispatched_;
-    hole_ = true;
-    return index;
-}
-
 bool EventQueue::dispatch(SimTime limit, bool chain) {
     prune();
     if (heap_end_ == kRoot || key(kRoot).time > limit.ps) return false;
@@ -204,18 +185,6 @@ bool EventQueue::dispatch(SimTime limit, bool chain) {
     targets_[slot.target].target->on_event(slot.op, slot.arg);
     return true;
 }
-
-bool EventQueue::peek_chained(TargetId target, u32& op, u64& arg) const {
-    if (!chaining_) return false;
-    prune();
-    if (heap_end_ == kRoot || key(kRoot).time > chain_limit_.ps) return false;
-    const Slot& slot = slots_[entry_slots_[kRoot]];
-    op = slot.op;
-    arg = slot.arg;
-    return slot.target == target;
-}
-
-void EventQueue::take_chained() { take_root(); }
 
 void EventQueue::run_until(SimTime limit) {
     while (run_chain_until(limit)) {}

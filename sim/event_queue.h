@@ -79,7 +79,7 @@ public:
     // then switch once instead of twice). False unless the very next event is for `target` and within the limit.
     bool peek_chained(TargetId target, u32& op, u64& arg) const;
     // Takes that event as if it had been dispatched.
-    void take_chained();
+    void take_chained() { take_root(); }
     // Runs every event with time <= limit, then advances now() to limit (SimTime::max(): runs until none is left).
     void run_until(SimTime limit);
     // Moves now() forward to `time` without running anything. Precondition: no pending event is earlier.
@@ -106,6 +106,8 @@ private:
         u32 op = 0;
         u32 generation = 0;
     };
+    // A slot whose generation reaches this is never used again, so an old handle can never mean a new event.
+    static constexpr u32 kRetired = ~u32{0};
     struct Target {
         std::string path;
         EventTarget* target = nullptr;
@@ -161,5 +163,32 @@ private:
     std::vector<u32> free_slots_;  // last freed first
     std::vector<Target> targets_;
 };
+
+inline void EventQueue::free_slot(u32 index) {
+    Slot& slot = slots_[index];
+    slot.order = 0;
+    if (++slot.generation != kRetired) free_slots_.push_back(index);
+}
+
+// Precondition: prune() was called and there is an event. Its slot is free but unchanged until the next schedule().
+inline u32 EventQueue::take_root() {
+    const u32 index = entry_slots_[kRoot];
+    now_ = {key(kRoot).time};
+    free_slot(index);
+    --live_;
+    ++dispatched_;
+    hole_ = true;
+    return index;
+}
+
+inline bool EventQueue::peek_chained(TargetId target, u32& op, u64& arg) const {
+    if (!chaining_) return false;
+    prune();
+    if (heap_end_ == kRoot || key(kRoot).time > chain_limit_.ps) return false;
+    const Slot& slot = slots_[entry_slots_[kRoot]];
+    op = slot.op;
+    arg = slot.arg;
+    return slot.target == target;
+}
 
 }  // namespace sim

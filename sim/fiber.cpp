@@ -1,5 +1,5 @@
-// Fibers over Boost.Context's fcontext (the layer below boost::context::fiber: half the cost of a switch, and the switch
-// stands in two functions of our own, where the sanitizers' annotations belong).
+// Fibers over Boost.Context's fcontext, the layer below boost::context::fiber: half the cost of a switch, and every switch
+// stands in a function of our own, where the sanitizers' annotations belong.
 // Facts about fcontext and the annotations: Boost.Context 1.74 headers; sanitizer/common_interface_defs.h.
 #include "sim/fiber.h"
 
@@ -79,119 +79,37 @@ private:
 struct ExceptionState {
     void* caught = nullptr;
     unsigned int uncaught_count = 0;
-
-    // Field by field: the two sizes are stored by different writers, and a wider load would wait for both.
-    void swap_with(ExceptionState& other) {
-        std::swap(caught, other.caught);
-        std::swap(uncaught_count, other.uncaught_count);
-    }
 };
 
 ExceptionState& thread_exceptions() { return *reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals()); }
 
-struct Fiber {
-    FiberId id = kNoFiber;
-    std::string name;
-    Phase phase = Phase::Driver;
-    std::function<void()> body;
-    std::unique_ptr<Stack> stack;
+enum class Waiting : u8 { Start, Time, Condition, Turn };
 
-    context::fcontext_t self = nullptr;    // where the fiber goes on; null before it starts and after it ends
-    context::fcontext_t resumer = nullptr;  // where to go when it waits or ends
-    ExceptionState exceptions;
-    std::exception_ptr escaped;             // what left the body
-#ifdef SIM_FIBER_ASAN
-    void* fake_stack = nullptr;
-    const void* resumer_bottom = nullptr;
-    std::size_t resumer_bytes = 0;
-#endif
-
-    EventHandle wake;                // pending resume or timeout
+// What every switch touches comes first and fits a cache line.
+struct alignas(64) Fiber {
+    context::fcontext_t self = nullptr;  // where the fiber goes on, while it is not running
+    ExceptionState exceptions;           // its own, while it is not running
     Condition* waiting_on = nullptr;
-    std::string_view waiting_for;    // "time" or the condition's name, for reports
     SimTime since;
+    EventHandle wake;  // pending resume or timeout
+    FiberId id = kNoFiber;
+    Phase phase = Phase::Driver;
+    Waiting waiting = Waiting::Start;
     bool started = false;
-    bool running = false;
-    bool done = false;
+    bool running = false;  // also while it waits for a fiber that it cancels
     bool notified = false;
     bool cancelled = false;
-    bool unwinding = false;          // FiberCancelled has been thrown once
-};
+    bool unwinding = false;  // FiberCancelled has been thrown once
+    bool done = false;
 
-// The three switches. Not inlined: the compiler must not move code of one stack across a switch to another, and one place
-// each keeps the branch predictors right. Whoever switches to a waiting fiber passes itself, or null when it is no fiber.
-// `thread` is the running thread's exception record; while a fiber runs, its own `exceptions` holds what was there before.
-
-// From outside; returns when the fiber, or another that it gave way to, switches back. Returns that one.
-[[gnu::noinline]] Fiber& switch_to(Fiber& fiber, Fiber*& running, ExceptionState& thread) {
+    std::unique_ptr<Stack> stack;
+    std::string name;
+    std::function<void()> body;
+    std::exception_ptr escaped;  // what left the body
 #ifdef SIM_FIBER_ASAN
     void* fake_stack = nullptr;
-    __sanitizer_start_switch_fiber(&fake_stack, fiber.stack->bottom(), kStackBytes);
 #endif
-    fiber.exceptions.swap_with(thread);
-    context::transfer_t back = context::jump_fcontext(fiber.self, fiber.started ? nullptr : &fiber);
-    Fiber& last = *running;
-    last.exceptions.swap_with(thread);
-    last.self = back.fctx;
-#ifdef SIM_FIBER_ASAN
-    __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
-#endif
-    return last;
-}
-
-// In `fiber`, after a switch to it.
-inline void arrive(Fiber& fiber, context::transfer_t from) {
-    Fiber* giver = static_cast<Fiber*>(from.data);
-    if (giver == nullptr) {
-        fiber.resumer = from.fctx;
-    } else {
-        giver->self = from.fctx;
-        fiber.resumer = giver->resumer;
-    }
-#ifdef SIM_FIBER_ASAN
-    const void* bottom = nullptr;
-    std::size_t bytes = 0;
-    __sanitizer_finish_switch_fiber(fiber.fake_stack, &bottom, &bytes);
-    fiber.resumer_bottom = giver == nullptr ? bottom : giver->resumer_bottom;
-    fiber.resumer_bytes = giver == nullptr ? bytes : giver->resumer_bytes;
-#endif
-}
-
-// Back to the resumer.
-[[gnu::noinline]] void switch_back(Fiber& fiber) {
-#ifdef SIM_FIBER_ASAN
-    // A fiber that is done gives up its fake stack.
-    __sanitizer_start_switch_fiber(fiber.done ? nullptr : &fiber.fake_stack, fiber.resumer_bottom, fiber.resumer_bytes);
-#endif
-    arrive(fiber, context::jump_fcontext(fiber.resumer, nullptr));
-}
-
-// To another waiting fiber, which inherits the resumer.
-[[gnu::noinline]] void switch_over(Fiber& fiber, Fiber& next, ExceptionState& thread) {
-#ifdef SIM_FIBER_ASAN
-    __sanitizer_start_switch_fiber(&fiber.fake_stack, next.stack->bottom(), kStackBytes);
-#endif
-    fiber.exceptions.swap_with(thread);           // the thread has the resumer's record again,
-    next.exceptions.swap_with(thread);            // then the next fiber's
-    arrive(fiber, context::jump_fcontext(next.self, &fiber));
-}
-
-// The first frame of every fiber. It never returns: the last switch_back() leaves it for good.
-void fiber_main(context::transfer_t from) {
-    Fiber& fiber = *static_cast<Fiber*>(from.data);
-    fiber.started = true;
-    arrive(fiber, {from.fctx, nullptr});  // always from outside
-    try {
-        fiber.body();
-        fiber.body = nullptr;  // captured objects die on the fiber's own stack
-    } catch (const FiberCancelled&) {
-    } catch (...) {
-        fiber.escaped = std::current_exception();
-    }
-    fiber.done = true;
-    switch_back(fiber);
-    std::abort();
-}
+};
 
 }  // namespace
 
@@ -203,14 +121,21 @@ struct Fibers::Impl final : EventTarget {
     void resume(Fiber& fiber);
     void prepare(Fiber& fiber);
     void finish(Fiber& fiber);
-    void suspend(Fiber& fiber);
-    bool give_way(Fiber& fiber);
-    Fiber* woken(u32 op, u64 arg);
-    void cancel(Fiber& fiber);
-    void leave_condition(Fiber& fiber);
     void retire(Fiber& fiber);
+    void cancel(Fiber& fiber);
+
+    // In a fiber.
     Fiber& caller();
+    void suspend(Fiber& fiber, Waiting waiting);
+    bool give_way(Fiber& fiber);
+    void switch_over(Fiber& fiber, Fiber& next);
+    void switch_back(Fiber& fiber);
+    void arrive(Fiber& fiber, context::transfer_t from);
+    static void fiber_main(context::transfer_t from);
+
     Fiber* find(FiberId id) const { return id < by_id.size() ? by_id[id].get() : nullptr; }
+    Fiber* woken(u32 op, u64 arg);
+    void leave_condition(Fiber& fiber);
     void wake_at(Fiber& fiber, SimTime time, u32 op) {
         // "Never" needs no event: the fiber then waits for a notify or its cancellation.
         fiber.wake = time == SimTime::max() ? EventHandle{} : queue.schedule(time, fiber.phase, target, op, fiber.id);
@@ -218,12 +143,21 @@ struct Fibers::Impl final : EventTarget {
 
     EventQueue& queue;
     TargetId target;
-    Fiber* running = nullptr;
-    ExceptionState* thread = nullptr;  // of the thread that runs a fiber now
     u32 live = 0;
     std::vector<std::unique_ptr<Fiber>> by_id;  // null once finished; ids are never used again
     std::vector<std::unique_ptr<Stack>> spare_stacks;
     std::size_t stack_count = 0;
+
+    // Of the innermost resume() under way; null outside.
+    struct Outside {
+        Fiber* running = nullptr;
+        context::fcontext_t resumer = nullptr;  // where resume() goes on
+        ExceptionState* thread = nullptr;       // of the thread that runs the fibers now
+#ifdef SIM_FIBER_ASAN
+        const void* bottom = nullptr;
+        std::size_t bytes = 0;
+#endif
+    } outside;
 };
 
 // The fiber that an event wakes. A fiber that has ended, or one of a snapshot, is no longer known: null.
@@ -239,17 +173,33 @@ void Fibers::Impl::on_event(u32 op, u64 arg) {
     if (Fiber* fiber = woken(op, arg)) resume(*fiber);
 }
 
-void Fibers::Impl::resume(Fiber& fiber) {
-    if (!fiber.started) prepare(fiber);
-    Fiber* outer = running;
-    ExceptionState* outer_thread = thread;
-    running = &fiber;
+// Every switch to a waiting fiber passes the fiber that gives way, or null when it comes from outside; every switch to the
+// outside ends a resume(). Functions that switch are inlined into few callers: a switch leaves the processor's predicted returns
+// off by one, so each return after it costs a misprediction.
+inline void Fibers::Impl::resume(Fiber& fiber) {
+    const bool first = !fiber.started;
+    if (first) prepare(fiber);
+    const Outside before = outside;
+    outside.running = &fiber;
+    outside.thread = &thread_exceptions();
+    ExceptionState own = *outside.thread;
+    *outside.thread = fiber.exceptions;
     fiber.running = true;
-    thread = &thread_exceptions();
-    Fiber& last = switch_to(fiber, running, *thread);
+#ifdef SIM_FIBER_ASAN
+    void* fake_stack = nullptr;
+    __sanitizer_start_switch_fiber(&fake_stack, fiber.stack->bottom(), kStackBytes);
+#endif
+    context::transfer_t back = context::jump_fcontext(fiber.self, first ? this : nullptr);
+#ifdef SIM_FIBER_ASAN
+    __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
+#endif
+    // Not always the fiber that was resumed: that one may have given way.
+    Fiber& last = *outside.running;
+    last.self = back.fctx;
+    last.exceptions = *outside.thread;
     last.running = false;
-    running = outer;
-    thread = outer_thread;
+    *outside.thread = own;
+    outside = before;
     if (last.done) finish(last);
 }
 
@@ -257,14 +207,62 @@ void Fibers::Impl::prepare(Fiber& fiber) {
     if (spare_stacks.empty()) spare_stacks.push_back(std::make_unique<Stack>(stack_count++));
     fiber.stack = std::move(spare_stacks.back());
     spare_stacks.pop_back();
-    fiber.self = context::make_fcontext(fiber.stack->top(), kStackBytes - kSkewBytesMax, fiber_main);
+    fiber.self = context::make_fcontext(fiber.stack->top(), kStackBytes - kSkewBytesMax, &Impl::fiber_main);
+    fiber.started = true;
 }
 
-void Fibers::Impl::finish(Fiber& fiber) {
-    std::exception_ptr escaped = std::move(fiber.escaped);
-    bool was_cancelled = fiber.cancelled;
-    retire(fiber);
-    if (escaped && !was_cancelled) std::rethrow_exception(escaped);
+// The first frame of every fiber, reached from outside. It never returns: the last switch_back() leaves it for good.
+void Fibers::Impl::fiber_main(context::transfer_t from) {
+    Impl& impl = *static_cast<Impl*>(from.data);
+    Fiber& fiber = *impl.outside.running;
+    impl.arrive(fiber, {from.fctx, nullptr});
+    try {
+        fiber.body();
+        fiber.body = nullptr;  // captured objects die on the fiber's own stack
+    } catch (const FiberCancelled&) {
+    } catch (...) {
+        fiber.escaped = std::current_exception();
+    }
+    fiber.done = true;
+    impl.switch_back(fiber);
+    std::abort();
+}
+
+// In `fiber`, after a switch to it.
+inline void Fibers::Impl::arrive([[maybe_unused]] Fiber& fiber, context::transfer_t from) {
+    Fiber* giver = static_cast<Fiber*>(from.data);
+    if (giver == nullptr) outside.resumer = from.fctx;
+    else giver->self = from.fctx;
+#ifdef SIM_FIBER_ASAN
+    const void* bottom = nullptr;
+    std::size_t bytes = 0;
+    __sanitizer_finish_switch_fiber(fiber.fake_stack, &bottom, &bytes);
+    if (giver == nullptr) {
+        outside.bottom = bottom;
+        outside.bytes = bytes;
+    }
+#endif
+}
+
+inline void Fibers::Impl::switch_back(Fiber& fiber) {
+#ifdef SIM_FIBER_ASAN
+    // A fiber that is done gives up its fake stack.
+    __sanitizer_start_switch_fiber(fiber.done ? nullptr : &fiber.fake_stack, outside.bottom, outside.bytes);
+#endif
+    arrive(fiber, context::jump_fcontext(outside.resumer, nullptr));
+}
+
+// To another waiting fiber.
+inline void Fibers::Impl::switch_over(Fiber& fiber, Fiber& next) {
+    fiber.running = false;
+    fiber.exceptions = *outside.thread;
+    next.running = true;
+    *outside.thread = next.exceptions;
+    outside.running = &next;
+#ifdef SIM_FIBER_ASAN
+    __sanitizer_start_switch_fiber(&fiber.fake_stack, next.stack->bottom(), kStackBytes);
+#endif
+    arrive(fiber, context::jump_fcontext(next.self, &fiber));
 }
 
 // Goes on with the next event when that wakes a fiber: one switch instead of two, or none when it is this fiber's own. The order
@@ -278,29 +276,32 @@ inline bool Fibers::Impl::give_way(Fiber& fiber) {
         queue.take_chained();
         next = woken(op, arg);
         if (next == nullptr) continue;
-        if (next != &fiber) {
-            fiber.running = false;
-            next->running = true;
-            running = next;
-            switch_over(fiber, *next, *thread);
-        }
+        if (next != &fiber) switch_over(fiber, *next);
         return true;
     }
     return false;
 }
 
-void Fibers::Impl::suspend(Fiber& fiber) {
+inline void Fibers::Impl::suspend(Fiber& fiber, Waiting waiting) {
     fiber.since = queue.now();
-    if (!fiber.unwinding && !give_way(fiber)) switch_back(fiber);
-    if (fiber.cancelled && !fiber.unwinding) {
+    fiber.waiting = waiting;
+    if (!give_way(fiber)) switch_back(fiber);
+    if (fiber.cancelled) [[unlikely]] {
         fiber.unwinding = true;
         throw FiberCancelled{};
     }
 }
 
-void Fibers::Impl::leave_condition(Fiber& fiber) {
-    if (fiber.waiting_on != nullptr) std::erase(fiber.waiting_on->waiters_, fiber.id);
-    fiber.waiting_on = nullptr;
+inline Fiber& Fibers::Impl::caller() {
+    SIM_CHECK(outside.running != nullptr);
+    return *outside.running;
+}
+
+void Fibers::Impl::finish(Fiber& fiber) {
+    std::exception_ptr escaped = std::move(fiber.escaped);
+    bool was_cancelled = fiber.cancelled;
+    retire(fiber);
+    if (escaped && !was_cancelled) std::rethrow_exception(escaped);
 }
 
 void Fibers::Impl::retire(Fiber& fiber) {
@@ -323,9 +324,9 @@ void Fibers::Impl::cancel(Fiber& fiber) {
     else retire(fiber);
 }
 
-Fiber& Fibers::Impl::caller() {
-    SIM_CHECK(running != nullptr);
-    return *running;
+void Fibers::Impl::leave_condition(Fiber& fiber) {
+    if (fiber.waiting_on != nullptr) std::erase(fiber.waiting_on->waiters_, fiber.id);
+    fiber.waiting_on = nullptr;
 }
 
 Condition::~Condition() {
@@ -349,7 +350,6 @@ FiberId Fibers::spawn(std::string name, Phase phase, std::function<void()> body)
     fiber->name = std::move(name);
     fiber->phase = phase;
     fiber->body = std::move(body);
-    fiber->waiting_for = "its start";
     fiber->since = now();
     impl_->wake_at(*fiber, now(), kOpResume);
     impl_->by_id.push_back(std::move(fiber));
@@ -359,23 +359,25 @@ FiberId Fibers::spawn(std::string name, Phase phase, std::function<void()> body)
 
 bool Fibers::finished(FiberId id) const { return id < impl_->by_id.size() && impl_->by_id[id] == nullptr; }
 
-FiberId Fibers::current() const { return impl_->running == nullptr ? kNoFiber : impl_->running->id; }
+FiberId Fibers::current() const { return impl_->outside.running == nullptr ? kNoFiber : impl_->outside.running->id; }
 
 std::string_view Fibers::current_name() const {
-    return impl_->running == nullptr ? std::string_view{} : impl_->running->name;
+    return impl_->outside.running == nullptr ? std::string_view{} : impl_->outside.running->name;
 }
 
-void Fibers::sleep_until(SimTime time) {
+// Common to both, and inlined into both (see resume()).
+[[gnu::always_inline]] inline void Fibers::sleep(SimTime time) {
     Fiber& fiber = impl_->caller();
     if (fiber.unwinding) return;
-    fiber.waiting_for = "time";
     impl_->wake_at(fiber, std::max(time, now()), kOpResume);
-    impl_->suspend(fiber);
+    impl_->suspend(fiber, Waiting::Time);
 }
 
-void Fibers::sleep_for(SimTime span) { sleep_until(now() + span); }
+void Fibers::sleep_until(SimTime time) { sleep(time); }
 
-void Fibers::yield() { sleep_until(now()); }
+void Fibers::sleep_for(SimTime span) { sleep(now() + span); }
+
+void Fibers::yield() { sleep(now()); }
 
 bool Fibers::wait(Condition& condition, SimTime timeout) {
     Fiber& fiber = impl_->caller();
@@ -384,10 +386,9 @@ bool Fibers::wait(Condition& condition, SimTime timeout) {
     condition.owner_ = this;
     condition.waiters_.push_back(fiber.id);
     fiber.waiting_on = &condition;
-    fiber.waiting_for = {};
     fiber.notified = false;
     impl_->wake_at(fiber, now() + timeout, kOpTimeout);
-    impl_->suspend(fiber);
+    impl_->suspend(fiber, Waiting::Condition);
     return fiber.notified;
 }
 
@@ -399,21 +400,29 @@ void Fibers::notify_all(Condition& condition) {
         Fiber* fiber = impl_->find(id);
         impl_->queue.cancel(fiber->wake);
         fiber->waiting_on = nullptr;
-        fiber->waiting_for = "its turn";
+        fiber->waiting = Waiting::Turn;
         fiber->notified = true;
         impl_->wake_at(*fiber, now(), kOpResume);
     }
 }
 
-u32 Fibers::suspended_count() const { return impl_->live - (impl_->running != nullptr ? 1 : 0); }
+u32 Fibers::suspended_count() const { return impl_->live - (impl_->outside.running != nullptr ? 1 : 0); }
+
+static std::string_view reason_of(const Fiber& fiber) {
+    switch (fiber.waiting) {
+        case Waiting::Start: return "its start";
+        case Waiting::Time: return "time";
+        case Waiting::Turn: return "its turn";
+        case Waiting::Condition: break;
+    }
+    return fiber.waiting_on != nullptr ? std::string_view(fiber.waiting_on->name()) : "a dead condition";
+}
 
 std::string Fibers::describe_suspended() const {
     std::string text;
     for (const std::unique_ptr<Fiber>& fiber : impl_->by_id) {
         if (fiber == nullptr || fiber->running) continue;
-        std::string_view reason = fiber->waiting_on != nullptr ? fiber->waiting_on->name() : fiber->waiting_for;
-        text += fmt::format("{}: waiting for {} since {}\n", fiber->name, reason.empty() ? "a dead condition" : reason,
-                            format_time(fiber->since));
+        text += fmt::format("{}: waiting for {} since {}\n", fiber->name, reason_of(*fiber), format_time(fiber->since));
     }
     return text;
 }

@@ -77,6 +77,7 @@ private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
     SimTime now() const;
+    void sleep(SimTime time);
 };
 
 template <typename Predicate>
