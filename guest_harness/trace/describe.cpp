@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "guest_harness/trace/call_view.h"
+#include "guest_harness/trace/hex.h"
 #include "guest_harness/trace/names.h"
 #include "guest_harness/trace/pushbuffer.h"
 
@@ -33,7 +34,7 @@ std::string describe(const CallRecord& call) {
     using Kind = CallRecord::Kind;
     switch (call.kind) {
         case Kind::Open:
-            return fmt::format("open {} fd {} flags 0x{:x} = {}", call.path, call.fd, call.request, result_text(call.result));
+            return fmt::format("open {} fd {} flags 0x{:x} = {}", printable(call.path), call.fd, call.request, result_text(call.result));
         case Kind::Close: return fmt::format("close fd {} = {}", call.fd, result_text(call.result));
         case Kind::Ioctl: return describe_ioctl(call);
         case Kind::Mmap:
@@ -67,7 +68,7 @@ std::string describe(const PollRecord& poll) {
 
 std::string describe(const Checkpoint& checkpoint) { return "checkpoint memory " + checkpoint.memory.hex(); }
 
-std::string describe(const Step& step) { return "step " + step.after; }
+std::string describe(const Step& step) { return "step " + printable(step.after); }
 
 std::string describe(const Submit& submit) {
     return fmt::format("submit channel 0x{:x} {} entry {} of ring 0x{:x}: {}, {} words at 0x{:x}", submit.channel,

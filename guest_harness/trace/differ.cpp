@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "guest_harness/trace/call_view.h"
-#include "guest_harness/trace/describe.h"
+#include "guest_harness/trace/hex.h"
 
 namespace harness::trace {
 
@@ -50,7 +50,7 @@ Text compare(const CallRecord& a, const CallRecord& b) {
                               {"length", a.length, b.length}, {"prot", a.prot, b.prot}, {"flags", a.flags, b.flags},
                               {"offset", a.offset, b.offset}, {"result", bits(a.result), bits(b.result)}}))
         return text;
-    if (a.path != b.path) return fmt::format("path {} and {}", a.path, b.path);
+    if (a.path != b.path) return fmt::format("path {} and {}", printable(a.path), printable(b.path));
     bool time = answers_with_time(a);
     for (std::size_t i = 0; i < std::min(a.accesses.size(), b.accesses.size()); ++i) {
         const UserAccess& x = a.accesses[i];
@@ -91,7 +91,7 @@ Text compare(const Checkpoint& a, const Checkpoint& b) {
 
 Text compare(const Step& a, const Step& b) {
     if (a.after == b.after) return std::nullopt;
-    return fmt::format("step {} and {}", a.after, b.after);
+    return fmt::format("step {} and {}", printable(a.after), printable(b.after));
 }
 
 Text compare(const Submit& a, const Submit& b) {

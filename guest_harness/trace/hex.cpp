@@ -25,6 +25,19 @@ std::string to_hex(std::span<const u8> bytes) {
     return out;
 }
 
+std::string printable(std::string_view text) {
+    std::string out;
+    for (char c : text) {
+        if (c >= ' ' && c <= '~') {
+            out += c;
+            continue;
+        }
+        u8 byte = static_cast<u8>(c);
+        out += "\\x" + to_hex(std::span<const u8>(&byte, 1));
+    }
+    return out;
+}
+
 std::optional<std::vector<u8>> from_hex(std::string_view text) {
     if (text.size() % 2 != 0) return std::nullopt;
     std::vector<u8> out;

@@ -19,4 +19,7 @@ std::optional<std::vector<u8>> from_hex(std::string_view text);
 // "20012000 0000cbc0": 8 digits each, single spaces.
 std::optional<std::vector<u32>> words_from_hex(std::string_view text);
 
+// Bytes that a guest chose, safe to print: "\\x1b" for what is not printable ASCII.
+std::string printable(std::string_view text);
+
 }  // namespace harness::trace

@@ -84,27 +84,35 @@ private:
 
 class Player {
 public:
-    Player(Machine& machine, const PlayOptions& options, const Schedule& schedule, bool same_seed)
-        : machine_(machine), options_(options), schedule_(schedule), same_seed_(same_seed), progress_("player progress") {
+    Player(const Stage& stage, const PlayOptions& options, const Schedule& schedule, bool same_seed)
+        : stage_(stage), kernel_(stage.platform.kernel), options_(options), schedule_(schedule), same_seed_(same_seed),
+          progress_("player progress") {
         outcome_.same_seed = same_seed;
     }
+    // What still waits holds references to this player.
+    ~Player() {
+        for (sim::FiberId fiber : fibers_)
+            if (!kernel_.fibers().finished(fiber)) kernel_.fibers().cancel(fiber);
+    }
+    Player(const Player&) = delete;
+    Player& operator=(const Player&) = delete;
 
     PlayOutcome run(Reader& reader) {
         if (!schedule_.sequential) {
             Event event;
             while (reader.next(event)) loaded_.push_back(event);
         }
-        sim::FiberId fiber = machine_.kernel().fibers().spawn("player", sim::Phase::Guest, [this, &reader] {
+        sim::FiberId fiber = spawn("player", [this, &reader] {
             try {
                 script(reader);
             } catch (const sim::HostError& error) {
                 host_error_ = error.what();
-                machine_.kernel().stop("damaged trace");
+                kernel_.stop("damaged trace");
             }
         });
-        sim::Kernel::RunResult result = machine_.kernel().run();
+        sim::Kernel::RunResult result = kernel_.run();
         if (!host_error_.empty()) throw sim::HostError(host_error_);
-        bool done = machine_.kernel().fibers().finished(fiber) && open_calls_ == 0;
+        bool done = kernel_.fibers().finished(fiber) && open_calls_ == 0;
         if (!done && !outcome_.stopped) {
             std::string why = result.reason == sim::Kernel::StopReason::Idle ? "nothing that could end it is pending" : result.text;
             diverge(describe(current_), fmt::format("the crossing never ends: {}", why));
@@ -113,13 +121,18 @@ public:
     }
 
 private:
+    sim::FiberId spawn(std::string name, std::function<void()> body) {
+        fibers_.push_back(kernel_.fibers().spawn(std::move(name), sim::Phase::Guest, std::move(body)));
+        return fibers_.back();
+    }
+
     void script(Reader& reader) {
         Event event;
         for (u64 i = 0; i < schedule_.slots.size() && !over(); ++i) {
             const Slot& slot = schedule_.slots[i];
             if (options_.stop_before && i >= *options_.stop_before) {
                 outcome_.stopped = true;
-                machine_.kernel().stop("event reached");
+                kernel_.stop("event reached");
                 return;
             }
             if (schedule_.sequential) {
@@ -131,7 +144,7 @@ private:
             if (options_.progress) options_.progress(i);
             await(slot);
             if (over()) return;
-            machine_.kernel().watchdog().progress();
+            kernel_.watchdog().progress();
             if (slot.concurrent) begin_concurrent(i, event);
             else finish(i, event);
         }
@@ -141,13 +154,13 @@ private:
 
     // Until the slot's anchor has ended here too, and then the recorded distance.
     void await(const Slot& slot) {
-        sim::Fibers& fibers = machine_.kernel().fibers();
+        sim::Fibers& fibers = kernel_.fibers();
         SimTime start;
         if (slot.anchor != Slot::kNone) {
             fibers.wait_until(progress_, [&] { return over() || ended(slot.anchor); });
-            start = over() ? machine_.kernel().now() : end_of(slot.anchor);
+            start = over() ? kernel_.now() : end_of(slot.anchor);
         }
-        fibers.sleep_until(std::max(machine_.kernel().now(), start + slot.delay));
+        fibers.sleep_until(std::max(kernel_.now(), start + slot.delay));
     }
     bool ended(u64 slot) const { return schedule_.sequential ? true : ends_.count(slot) != 0; }
     SimTime end_of(u64 slot) const { return schedule_.sequential ? last_end_ : ends_.at(slot); }
@@ -156,17 +169,17 @@ private:
         current_ = event;
         current_number_ = schedule_.slots[slot].event;
         std::visit([this](const auto& e) { perform(e); }, event);
-        last_end_ = machine_.kernel().now();
+        last_end_ = kernel_.now();
         if (!schedule_.sequential) {
             ends_[slot] = last_end_;
-            machine_.kernel().fibers().notify_all(progress_);
+            kernel_.fibers().notify_all(progress_);
         }
         if (!over()) ++outcome_.events_played;
     }
 
     void begin_concurrent(u64 slot, const Event& event) {
         ++open_calls_;
-        machine_.kernel().fibers().spawn(fmt::format("player.call{}", slot), sim::Phase::Guest, [this, slot, event] {
+        spawn(fmt::format("player.call{}", slot), [this, slot, event] {
             finish(slot, event);
             --open_calls_;
         });
@@ -174,16 +187,16 @@ private:
 
     void diverge(std::string crossing, std::string what) {
         if (outcome_.divergence) return;
-        outcome_.divergence = Divergence{current_number_, begin_time(current_), machine_.kernel().now(),
+        outcome_.divergence = Divergence{current_number_, begin_time(current_), kernel_.now(),
                                          std::move(crossing), std::move(what)};
-        machine_.kernel().stop("divergence");
-        machine_.kernel().fibers().notify_all(progress_);
+        kernel_.stop("divergence");
+        kernel_.fibers().notify_all(progress_);
     }
 
     ProcessDriver& process(u32 pid) {
         auto it = processes_.find(pid);
         if (it == processes_.end())
-            it = processes_.emplace(pid, std::make_unique<ProcessDriver>(machine_, pid, nullptr)).first;
+            it = processes_.emplace(pid, std::make_unique<ProcessDriver>(stage_.platform, pid, nullptr)).first;
         return *it->second;
     }
     // The process that owns the mapping: stores and polls carry only an address.
@@ -222,15 +235,17 @@ private:
                 result = call.result;
                 break;
         }
-        memory.check_complete();
         outcome_.values_by_time += memory.by_time();
+        // An access that differs explains a result that does.
+        if (!memory.problem().empty()) return diverge(describe(call), memory.problem());
         if (result != call.result)
             return diverge(describe(call), fmt::format("the result differs: recorded {}, replayed {}", call.result, result));
+        memory.check_complete();
         if (!memory.problem().empty()) return diverge(describe(call), memory.problem());
         if (auto difference = mapping_difference(call.mapping, mapping)) return diverge(describe(call), *difference);
-        if (same_seed_ && machine_.kernel().now() != call.end)
+        if (same_seed_ && kernel_.now() != call.end)
             diverge(describe(call), fmt::format("the call ends at another time: recorded {} ps, replayed {} ps", call.end.ps,
-                                                machine_.kernel().now().ps));
+                                                kernel_.now().ps));
     }
 
     static SimTime poll_timeout(const CallRecord& call) {
@@ -264,27 +279,26 @@ private:
     void perform(const PollRecord& poll) {
         ProcessDriver* driver = owner(poll.address);
         if (driver == nullptr) return diverge(describe(poll), fmt::format("no driver mapping is at 0x{:x}", poll.address));
-        sim::Kernel& kernel = machine_.kernel();
-        SimTime begin = kernel.now();
-        kernel.fibers().sleep_for(poll.end - poll.begin);
-        SimTime deadline = kernel.now() + options_.poll_limit;
+        SimTime begin = kernel_.now();
+        kernel_.fibers().sleep_for(poll.end - poll.begin);
+        SimTime deadline = kernel_.now() + options_.poll_limit;
         u64 value = 0;
         while (!load(*driver, poll, value) || value != poll.new_value) {
-            SimTime next = kernel.events().next_time();
+            SimTime next = kernel_.events().next_time();
             if (next == SimTime::max() || next > deadline)
                 return diverge(describe(poll), fmt::format("0x{:x} never becomes 0x{:x}: it holds 0x{:x} and {}", poll.address,
                                                            poll.new_value, value,
                                                            next == SimTime::max() ? "nothing is pending"
                                                                                   : "the poll's time limit is over"));
-            kernel.fibers().sleep_until(std::max(next, kernel.now()));
+            kernel_.fibers().sleep_until(std::max(next, kernel_.now()));
             if (over()) return;
         }
-        if (same_seed_ && kernel.now() != poll.end)
+        if (same_seed_ && kernel_.now() != poll.end)
             return diverge(describe(poll), fmt::format("the value comes at another time: recorded {} ps, replayed {} ps",
-                                                       poll.end.ps, kernel.now().ps));
+                                                       poll.end.ps, kernel_.now().ps));
         PollRecord replayed = poll;
         replayed.begin = begin;
-        replayed.end = kernel.now();
+        replayed.end = kernel_.now();
         driver->polled(replayed);
     }
     static bool load(ProcessDriver& driver, const PollRecord& poll, u64& value) {
@@ -297,7 +311,7 @@ private:
 
     void perform(const Checkpoint& checkpoint) {
         if (!same_seed_) return;  // work in flight may stand elsewhere
-        sim::Digest128 memory = machine_.memory_digest();
+        sim::Digest128 memory = stage_.memory_digest();
         if (memory != checkpoint.memory)
             diverge("checkpoint", fmt::format("the memory differs: recorded digest {}, replayed {}", checkpoint.memory.hex(),
                                               memory.hex()));
@@ -307,12 +321,14 @@ private:
         diverge(describe(submit), "a recording of submissions has no stores to replay; import it for this chip first");
     }
 
-    Machine& machine_;
+    const Stage& stage_;
+    sim::Kernel& kernel_;
     const PlayOptions& options_;
     const Schedule& schedule_;
     bool same_seed_;
     sim::Condition progress_;
     std::map<u32, std::unique_ptr<ProcessDriver>> processes_;
+    std::vector<sim::FiberId> fibers_;
     std::vector<Event> loaded_;       // when not sequential
     std::map<u64, SimTime> ends_;     // when not sequential: by slot
     SimTime last_end_;
@@ -323,9 +339,8 @@ private:
     PlayOutcome outcome_;
 };
 
-void compare_end(PlayOutcome& outcome, const Closing& closing, Machine& machine, u64 events) {
+void compare_end(PlayOutcome& outcome, const Closing& closing, const sim::Digest128& memory, u64 events) {
     Divergence end{events, closing.summary.time, outcome.summary.time, "end of the run", {}};
-    sim::Digest128 memory = machine.memory_digest();
     if (memory != closing.memory)
         end.what = fmt::format("the memory differs: recorded digest {}, replayed {}", closing.memory.hex(), memory.hex());
     else if (outcome.summary.time != closing.summary.time || outcome.summary.events != closing.summary.events)
@@ -344,14 +359,29 @@ std::string Divergence::text() const {
                        replayed.ps);
 }
 
-PlayOutcome play(const std::function<std::unique_ptr<Reader>()>& open, const PlayOptions& options) {
+PlayOutcome play_on(const Stage& stage, const OpenTrace& open, const PlayOptions& options) {
     std::unique_ptr<Reader> first = open();
-    const Header header = first->header();
     Schedule schedule = make_schedule(*first);
+    bool same_seed = stage.platform.kernel.seed() == first->header().seed;
     std::optional<Closing> closing;
     if (first->closing() != nullptr) closing = *first->closing();
     first.reset();
 
+    std::unique_ptr<Reader> second = open();
+    PlayOutcome outcome = Player(stage, options, schedule, same_seed).run(*second);
+    outcome.complete = closing.has_value();
+    outcome.summary = stage.summary();
+    // A closing record written by hand may leave the digests out.
+    bool has_digests = closing && !(closing->summary.digest == sim::Digest128{});
+    if (!outcome.divergence && !outcome.stopped && same_seed && has_digests)
+        compare_end(outcome, *closing, stage.memory_digest(), schedule.slots.size());
+    outcome.unmodelled = stage.platform.kernel.unmodelled().entries();
+    outcome.any_invented = stage.platform.kernel.unmodelled().any_invented();
+    return outcome;
+}
+
+PlayOutcome play(const OpenTrace& open, const PlayOptions& options) {
+    const Header header = open()->header();
     MachineOptions machine_options;
     machine_options.chip = header.chip;
     machine_options.driver = header.driver;
@@ -359,21 +389,8 @@ PlayOutcome play(const std::function<std::unique_ptr<Reader>()>& open, const Pla
     machine_options.boot = header.cold_boot ? rm::BootMode::Cold : rm::BootMode::Warm;
     Machine machine(machine_options);
     if (options.on_start) options.on_start(machine);
-    bool same_seed = machine_options.seed == header.seed;
-    std::unique_ptr<Reader> second = open();
-    PlayOutcome outcome;
-    {
-        Player player(machine, options, schedule, same_seed);
-        outcome = player.run(*second);
-    }
-    outcome.complete = closing.has_value();
-    outcome.summary = machine.summary();
-    // A closing record written by hand may leave the digests out.
-    bool has_digests = closing && !(closing->summary.digest == sim::Digest128{});
-    if (!outcome.divergence && !outcome.stopped && same_seed && has_digests)
-        compare_end(outcome, *closing, machine, schedule.slots.size());
-    outcome.unmodelled = machine.kernel().unmodelled().entries();
-    outcome.any_invented = machine.kernel().unmodelled().any_invented();
+    PlayOutcome outcome = play_on({machine.platform(), [&machine] { return machine.memory_digest(); },
+                                   [&machine] { return machine.summary(); }}, open, options);
     if (options.on_end) options.on_end(machine);
     return outcome;
 }

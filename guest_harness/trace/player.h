@@ -27,9 +27,10 @@ struct PlayOptions {
     std::optional<u64> seed;          // default: the recorded one
     std::optional<u64> stop_before;   // event number: stop there (--goto)
     SimTime poll_limit = SimTime::from_s(10);  // virtual time that a poll waits for its value
-    std::function<void(Machine&)> on_start;
-    std::function<void(Machine&)> on_end;      // also after a divergence
     std::function<void(u64 event)> progress;   // before each event
+    // play() only: once the machine is built, and once after the run, also after a divergence.
+    std::function<void(Machine&)> on_start;
+    std::function<void(Machine&)> on_end;
 };
 
 struct PlayOutcome {
@@ -44,8 +45,20 @@ struct PlayOutcome {
     bool any_invented = false;
 };
 
-// Throws HostError: damaged trace, unknown chip or driver. `open` gives a fresh reader: the trace is read twice, once to see which
-// calls overlap.
-PlayOutcome play(const std::function<std::unique_ptr<Reader>()>& open, const PlayOptions& options);
+// Gives a fresh reader of the same trace: it is read twice, once to see which calls overlap.
+using OpenTrace = std::function<std::unique_ptr<Reader>()>;
+
+// Where a trace is replayed. Everything outlives the replay; the kernel's seed is the replay's.
+struct Stage {
+    Platform platform;
+    std::function<sim::Digest128()> memory_digest;
+    std::function<RunSummary()> summary;
+};
+
+// Throws HostError: damaged trace.
+PlayOutcome play_on(const Stage& stage, const OpenTrace& open, const PlayOptions& options);
+
+// On a machine as the trace's header says. Throws HostError: damaged trace, unknown chip or driver.
+PlayOutcome play(const OpenTrace& open, const PlayOptions& options);
 
 }  // namespace harness::trace

@@ -28,13 +28,13 @@ void Recorder::add(const Event& event) {
 void Recorder::on_call(const CallRecord& call) {
     if (call.kind == CallRecord::Kind::Exit) closing_.exit_status = call.result;
     add(call);
-    if (machine_ != nullptr && ++calls_ % kCheckpointCalls == 0) add(Checkpoint{call.end, machine_->memory_digest()});
+    if (memory_digest_ && ++calls_ % kCheckpointCalls == 0) add(Checkpoint{call.end, memory_digest_()});
 }
 
-void Recorder::finish(Machine& machine) {
-    closing_.summary = machine.summary();
-    closing_.memory = machine.memory_digest();
-    machine_ = nullptr;
+void Recorder::finish(const RunSummary& summary, const sim::Digest128& memory) {
+    closing_.summary = summary;
+    closing_.memory = memory;
+    memory_digest_ = {};
 }
 
 void Recorder::close() {

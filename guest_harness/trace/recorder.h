@@ -1,6 +1,7 @@
 // Recorder: a CrossingSink that writes what it sees to a trace, with a memory digest now and then.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -19,15 +20,19 @@ public:
     // Throws HostError when the file cannot be made.
     Recorder(const std::string& path, const Header& header) : writer_(path, header) {}
 
-    // From now on checkpoints are taken. The machine outlives the recording, or finish() is called before it goes.
-    void attach(Machine& machine) { machine_ = &machine; }
+    // From now on checkpoints are taken, until finish().
+    void attach(std::function<sim::Digest128()> memory_digest) { memory_digest_ = std::move(memory_digest); }
+    void attach(Machine& machine) {
+        attach([&machine] { return machine.memory_digest(); });
+    }
     void on_call(const CallRecord& call) override;
     void on_stores(const StoreBatch& batch) override { add(batch); }
     void on_mmio(const MmioRecord& access) override { add(access); }
     void on_poll(const PollRecord& poll) override { add(poll); }
 
-    // The run is over: takes the machine's final digests.
-    void finish(Machine& machine);
+    // The run is over: its final digests.
+    void finish(const RunSummary& summary, const sim::Digest128& memory);
+    void finish(Machine& machine) { finish(machine.summary(), machine.memory_digest()); }
     // Writes the closing record; without it the file stays NAME.incomplete. Throws HostError, also for what went wrong while
     // recording: sinks run on guest fibers, which no exception may leave.
     void close();
@@ -38,7 +43,7 @@ private:
     void add(const Event& event);
 
     Writer writer_;
-    Machine* machine_ = nullptr;
+    std::function<sim::Digest128()> memory_digest_;
     u64 calls_ = 0;
     Closing closing_;
     std::string error_;

@@ -23,10 +23,10 @@ public:
 
     bool header(const Header& header) {
         std::string text = fmt::format("trace schema {}  chip {}  driver {}  seed {}  origin {}  program {}\n",
-                                       header.schema_version, header.chip, header.driver, header.seed, header.origin,
-                                       header.program_version);
-        if (!header.unicorn_version.empty()) text += fmt::format("unicorn {}\n", header.unicorn_version);
-        if (!header.command.empty()) text += fmt::format("command {}\n", fmt::join(header.command, " "));
+                                       header.schema_version, printable(header.chip), printable(header.driver), header.seed,
+                                       printable(header.origin), printable(header.program_version));
+        if (!header.unicorn_version.empty()) text += fmt::format("unicorn {}\n", printable(header.unicorn_version));
+        if (!header.command.empty()) text += fmt::format("command {}\n", printable(fmt::format("{}", fmt::join(header.command, " "))));
         return out_(text);
     }
 
