@@ -11,9 +11,17 @@ namespace gpu::records {
 
 // semaphore_release.format
 enum class ReleaseFormat : sim::u64 {
-    Word32 = 0, Word64 = 1, Timestamp32 = 2, Timestamp64 = 3, Reduction = 4,  // host
-    CeOneWord = 16, CeFourWord = 17, CeReduction = 18,
-    ReportOneWord = 32, ReportFourWord = 33, ReportReduction = 34,
+    Word32 = 0,
+    Word64 = 1,
+    Timestamp32 = 2,
+    Timestamp64 = 3,
+    Reduction = 4,  // host
+    CeOneWord = 16,
+    CeFourWord = 17,
+    CeReduction = 18,
+    ReportOneWord = 32,
+    ReportFourWord = 33,
+    ReportReduction = 34,
 };
 // ce_launch.outcome; LAUNCHERR codes are added to LaunchErr.
 enum class CeOutcome : sim::u64 { Done = 0, Skipped = 1, Fault = 2, LaunchErr = 0x100 };

@@ -80,7 +80,9 @@ std::string MethodTable::describe(u32 offset, u32 data) const {
     return text;
 }
 
-std::span<const MethodTable> method_tables() { return tables; }
+std::span<const MethodTable> method_tables() {
+    return tables;
+}
 
 const MethodTable* find_method_table(u32 class_id) {
     for (const MethodTable& table : tables) {
@@ -91,10 +93,15 @@ const MethodTable* find_method_table(u32 class_id) {
 
 std::string_view class_name(u32 class_id) {
     switch (class_id) {
-#define CLASS_TABLE(id, name, space) case id: return #name;
-#define CLASS_NAME(id, name) case id: return #name;
+#define CLASS_TABLE(id, name, space) \
+    case id:                         \
+        return #name;
+#define CLASS_NAME(id, name) \
+    case id:                 \
+        return #name;
 #include "gpu_model/engine/classes.def"
-        default: return {};
+        default:
+            return {};
     }
 }
 

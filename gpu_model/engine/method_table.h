@@ -1,5 +1,5 @@
-// Method tables of classes: the rows of a *_methods.def file, found by byte offset. The same rows serve the models (as constants in
-// nvc46f, nvc5b5, nvc5c0), the decoder that people read, coverage and the fuzz dictionary.
+// Method tables of classes: the rows of a *_methods.def file, found by byte offset. The same rows serve the models (as
+// constants in nvc46f, nvc5b5, nvc5c0), the decoder that people read, coverage and the fuzz dictionary.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct MethodDef {
 };
 
 struct MethodRef {
-    std::size_t row = 0;   // of the Method in rows()
+    std::size_t row = 0;  // of the Method in rows()
     u32 array_index = 0;
 };
 
@@ -32,7 +32,8 @@ public:
     static constexpr u16 kNoMethod = 0xFFFF;
     using Index = std::array<u16, kWords>;
 
-    constexpr MethodTable(u32 class_id, std::string_view class_name, std::span<const MethodDef> rows, const Index& index)
+    constexpr MethodTable(u32 class_id, std::string_view class_name, std::span<const MethodDef> rows,
+                          const Index& index)
         : class_id_(class_id), class_name_(class_name), rows_(rows), index_(&index) {}
 
     u32 class_id() const { return class_id_; }

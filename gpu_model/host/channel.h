@@ -1,5 +1,5 @@
-// One of the 4096 channels as host knows it: its CCSR registers, whether work is pending, and what it waits for. Everything else about
-// a channel is in memory (RAMFC) or, while it runs, in the PBDMA.
+// One of the 4096 channels as host knows it: its CCSR registers, whether work is pending, and what it waits for.
+// Everything else about a channel is in memory (RAMFC) or, while it runs, in the PBDMA.
 #pragma once
 
 #include <array>
@@ -23,11 +23,12 @@ struct Channel {
     bool pbdma_faulted = false;
     bool eng_faulted = false;
     // Scheduling
-    bool pending = false;     // a doorbell rang, or work was left when the channel was taken off
-    bool halted = false;      // an error is reported and its interrupt not yet cleared
-    u32 halt_pbdma = kNoPbdma;  // whose interrupt resumes it; none: an engine's error, which only a new enable or bind ends
-    bool parked = false;      // off the PBDMA after a failed acquire, until retry_at
-    u32 pbdma = kNoPbdma;     // where it is loaded
+    bool pending = false;  // a doorbell rang, or work was left when the channel was taken off
+    bool halted = false;   // an error is reported and its interrupt not yet cleared
+    u32 halt_pbdma =
+        kNoPbdma;          // whose interrupt resumes it; none: an engine's error, which only a new enable or bind ends
+    bool parked = false;   // off the PBDMA after a failed acquire, until retry_at
+    u32 pbdma = kNoPbdma;  // where it is loaded
     SimTime retry_at;
     // An acquire in progress
     bool acquiring = false;
@@ -39,11 +40,11 @@ struct Channel {
     SimTime wait_deadline = SimTime::max();
     // The GP entry in hand
     bool entry_in_hand = false;
-    bool streaming = false;   // later fetches overlap earlier ones: only the first pays the memory's latency
+    bool streaming = false;  // later fetches overlap earlier ones: only the first pays the memory's latency
     u32 entry_word0 = 0;
     u32 entry_word1 = 0;
     u32 entry_methods = 0;
-    u64 entry_digest = 0;     // folds every method and data word, however they were batched
+    u64 entry_digest = 0;  // folds every method and data word, however they were batched
     // What people see in reports
     u32 gp_get = 0;
     u32 gp_put = 0;

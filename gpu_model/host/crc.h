@@ -1,5 +1,5 @@
-// The CRC that host keeps over GP entries, pushbuffer words and methods: polynomial 0x04C11DB7, most significant bit first, initial
-// value 0. Source: dev_pbdma manual.
+// The CRC that host keeps over GP entries, pushbuffer words and methods: polynomial 0x04C11DB7, most significant bit
+// first, initial value 0. Source: dev_pbdma manual.
 #pragma once
 
 #include <array>

@@ -11,12 +11,12 @@ namespace gpu {
 inline constexpr u64 kHostVaLimit = u64{1} << 40;
 
 struct GpEntry {
-    using FETCH = sim::Field<0, 0>;      // word 0
+    using FETCH = sim::Field<0, 0>;  // word 0
     using GET = sim::Field<31, 2>;
-    using GET_HI = sim::Field<7, 0>;     // word 1
-    using OPCODE = sim::Field<7, 0>;     // when LENGTH is 0
+    using GET_HI = sim::Field<7, 0>;  // word 1
+    using OPCODE = sim::Field<7, 0>;  // when LENGTH is 0
     using LEVEL = sim::Field<9, 9>;
-    using LENGTH = sim::Field<30, 10>;   // dwords
+    using LENGTH = sim::Field<30, 10>;  // dwords
     using SYNC = sim::Field<31, 31>;
     enum class Opcode : u8 { Nop = 0, Illegal = 1, GpCrc = 2, PbCrc = 3 };
 
@@ -39,11 +39,30 @@ struct PbHeader {
     using SUBDEVICE_MASK = sim::Field<15, 4>;
     using TERT_OP = sim::Field<17, 16>;
     using SEC_OP = sim::Field<31, 29>;
-    enum class SecOp : u8 { Grp0UseTert, IncMethod, Grp2UseTert, NonIncMethod, ImmdDataMethod, OneInc, Reserved6, EndPbSegment };
+    enum class SecOp : u8 {
+        Grp0UseTert,
+        IncMethod,
+        Grp2UseTert,
+        NonIncMethod,
+        ImmdDataMethod,
+        OneInc,
+        Reserved6,
+        EndPbSegment
+    };
     enum class TertOp : u8 { Grp0IncMethod, SetSubDevMask, StoreSubDevMask, UseSubDevMask };
 };
 
-// NV_PPBDMA_PB_HEADER_TYPE: how the data words that follow are addressed. The values equal SecOp except for the mask commands.
-enum class PbType : u8 { SetMask = 0, Inc = 1, StoreMask = 2, NonInc = 3, Immd = 4, IncOnce = 5, UseMask = 6, EndSeg = 7 };
+// NV_PPBDMA_PB_HEADER_TYPE: how the data words that follow are addressed. The values equal SecOp except for the mask
+// commands.
+enum class PbType : u8 {
+    SetMask = 0,
+    Inc = 1,
+    StoreMask = 2,
+    NonInc = 3,
+    Immd = 4,
+    IncOnce = 5,
+    UseMask = 6,
+    EndSeg = 7
+};
 
 }  // namespace gpu

@@ -1,4 +1,5 @@
-// Construction, events, errors and state of the host engine. Scheduling is in host_schedule.cpp, registers in host_registers.cpp.
+// Construction, events, errors and state of the host engine. Scheduling is in host_schedule.cpp, registers in
+// host_registers.cpp.
 #include "gpu_model/host/host.h"
 
 #include <fmt/format.h>
@@ -22,9 +23,15 @@ std::string engine_label(const EngineRow& row) {
 
 }  // namespace
 
-Host::Host(sim::Kernel& kernel, const ChipSpec& spec, const TimingParams& timing, PhysicalMemory& memory, Mmu& mmu, IntrTree& intr,
-           const GpuClock& clock, HostListener& listener)
-    : kernel_(kernel), spec_(spec), timing_(timing), memory_(memory), mmu_(mmu), intr_(intr), listener_(listener),
+Host::Host(sim::Kernel& kernel, const ChipSpec& spec, const TimingParams& timing, PhysicalMemory& memory, Mmu& mmu,
+           IntrTree& intr, const GpuClock& clock, HostListener& listener)
+    : kernel_(kernel),
+      spec_(spec),
+      timing_(timing),
+      memory_(memory),
+      mmu_(mmu),
+      intr_(intr),
+      listener_(listener),
       engines_(spec.engines.size(), nullptr) {
     target_ = kernel.events().add_target("gpu.host", *this);
     runlists_.resize(kRunlists);
@@ -34,14 +41,17 @@ Host::Host(sim::Kernel& kernel, const ChipSpec& spec, const TimingParams& timing
         for (const EngineRow& row : spec.engines) {
             if ((row.pbdma_mask >> index & 1) != 0) runlist_id = row.runlist_id;
         }
-        pbdmas_.push_back(std::make_unique<Pbdma>(kernel, timing, memory, mmu, clock, static_cast<PbdmaOwner&>(*this), index, runlist_id));
+        pbdmas_.push_back(std::make_unique<Pbdma>(kernel, timing, memory, mmu, clock, static_cast<PbdmaOwner&>(*this),
+                                                  index, runlist_id));
         if (runlist_id < kRunlists) runlists_[runlist_id].pbdmas.push_back(index);
     }
     kernel.watchdog().add_reporter([this] { return describe(); });
     reset();
 }
 
-Host::~Host() { kernel_.events().remove_target(target_); }
+Host::~Host() {
+    kernel_.events().remove_target(target_);
+}
 
 void Host::attach_engine(u32 engine_index, Engine& engine) {
     SIM_CHECK(engine_index < engines_.size(), engine_index, engines_.size());
@@ -53,13 +63,30 @@ void Host::schedule_in(u64 delay_ps, u32 op, u64 arg) {
 }
 
 void Host::on_event(u32 op, u64 arg) {
+    // Events may come from a saved state: an argument that names nothing does nothing.
+    if ((op == kOpStep && arg >= pbdmas_.size()) || (op >= kOpDispatch && op <= kOpTimeslice && arg >= runlists_.size()) ||
+        (op == kOpRunlistSubmit && arg >= runlists_.size()) || (op == kOpNotice && notices_.empty())) {
+        return;
+    }
     switch (static_cast<Op>(op)) {
-        case kOpStep: step(*pbdmas_[arg]); break;
-        case kOpDoorbell: ring(static_cast<u32>(arg)); break;
-        case kOpRunlistSubmit: load_runlist(static_cast<u32>(arg)); break;
-        case kOpPreempt: preempt_elapsed(arg); break;
-        case kOpRetry: retry_parked(static_cast<u32>(arg)); break;
-        case kOpDispatch: dispatch(runlists_[arg]); break;
+        case kOpStep:
+            step(*pbdmas_[arg]);
+            break;
+        case kOpDoorbell:
+            ring(static_cast<u32>(arg));
+            break;
+        case kOpRunlistSubmit:
+            load_runlist(static_cast<u32>(arg));
+            break;
+        case kOpPreempt:
+            preempt_elapsed(arg);
+            break;
+        case kOpRetry:
+            retry_parked(static_cast<u32>(arg));
+            break;
+        case kOpDispatch:
+            dispatch(runlists_[arg]);
+            break;
         case kOpTimeslice:
             runlists_[arg].slice_timer = false;
             timeslice_over(runlists_[arg]);
@@ -67,8 +94,10 @@ void Host::on_event(u32 op, u64 arg) {
         case kOpNotice: {
             Notice next = notices_.front();
             notices_.pop_front();
-            if (next.is_fault) mmu_.report_fault(next.fault);
-            else listener_.on_channel_error(next.error);
+            if (next.is_fault)
+                mmu_.report_fault(next.fault);
+            else
+                listener_.on_channel_error(next.error);
             break;
         }
     }
@@ -83,12 +112,14 @@ Engine* Host::engine_for(const Pbdma& pbdma, u32 subchannel, u32& engine_index) 
     for (u32 i = 0; i < spec_.engines.size(); ++i) {
         const EngineRow& row = spec_.engines[i];
         if ((row.pbdma_mask >> pbdma.index() & 1) == 0) continue;
-        // On the graphics runlist the subchannel decides between graphics and its copy engine; elsewhere there is one engine.
+        // On the graphics runlist the subchannel decides between graphics and its copy engine; elsewhere there is one
+        // engine.
         bool wants_copy = subchannel == kGrCopySubchannel;
         if (has_graphics && (row.kind == EngineKind::Ce) != wants_copy) continue;
         engine_index = i;
         if (engines_[i] == nullptr) {
-            kernel_.unmodelled().refused(fmt::format("engine {}", engine_label(row)), now(), "a channel sent it a method");
+            kernel_.unmodelled().refused(fmt::format("engine {}", engine_label(row)), now(),
+                                         "a channel sent it a method");
         }
         return engines_[i];
     }
@@ -107,7 +138,8 @@ void Host::non_stall_interrupt(const Pbdma& pbdma) {
     for (const EngineRow& row : spec_.engines) {
         if (row.runlist_id != pbdma.runlist_id()) continue;
         // The first engine of the runlist stands for it: graphics on runlist 0.
-        kernel_.journal().append(records::non_stall_interrupt, now(), {row.intr_nonstall_vector, pbdma.channel()->chid});
+        kernel_.journal().append(records::non_stall_interrupt, now(),
+                                 {row.intr_nonstall_vector, pbdma.channel()->chid});
         if (row.intr_nonstall_vector < IntrTree::kVectors) intr_.pulse(row.intr_nonstall_vector);
         break;
     }
@@ -234,8 +266,8 @@ void Host::report_error(Pbdma& pbdma, Channel& failed) {
 
 void Host::notice(const ChipError& error) {
     kernel_.journal().append(records::channel_error, now(),
-                             {static_cast<u64>(error.source), error.runlist_id, error.chid, error.info, error.info2, error.address,
-                              error.method, error.data});
+                             {static_cast<u64>(error.source), error.runlist_id, error.chid, error.info, error.info2,
+                              error.address, error.method, error.data});
     Notice entry;
     entry.error = error;
     notices_.push_back(entry);
@@ -257,9 +289,9 @@ std::string Host::describe() const {
         if (!active) continue;
         const MethodTable& host_table = *find_method_table(cls::TURING_CHANNEL_GPFIFO_A);
         std::string method = host_table.has(entry.last_method) ? host_table.method_name(entry.last_method)
-                                                                : fmt::format("method 0x{:04x}", entry.last_method);
-        text += fmt::format("channel {}: GP_GET {} GP_PUT {} last method {} (subchannel {}, data 0x{:x})", chid, entry.gp_get, entry.gp_put,
-                            method, entry.last_subchannel, entry.last_data);
+                                                               : fmt::format("method 0x{:04x}", entry.last_method);
+        text += fmt::format("channel {}: GP_GET {} GP_PUT {} last method {} (subchannel {}, data 0x{:x})", chid,
+                            entry.gp_get, entry.gp_put, method, entry.last_subchannel, entry.last_data);
         if (entry.acquiring) text += fmt::format(" blocked on semaphore acquire at 0x{:x}", entry.acquire_va);
         if (entry.halted) text += " stopped by an error";
         if (entry.faulted()) text += " stopped by an MMU fault";
@@ -267,7 +299,8 @@ std::string Host::describe() const {
         text += '\n';
     }
     if (doorbells_dropped_ != 0) {
-        text += fmt::format("doorbells ignored: {} (VIRTUAL_CHANNEL_CFG 0x{:08x})\n", doorbells_dropped_, virtual_channel_cfg_);
+        text += fmt::format("doorbells ignored: {} (VIRTUAL_CHANNEL_CFG 0x{:08x})\n", doorbells_dropped_,
+                            virtual_channel_cfg_);
     }
     return text;
 }
@@ -297,8 +330,8 @@ void Host::reset() {
         fresh.slice_timer = runlist.slice_timer;
         runlist = fresh;
     }
-    // Reset values of NV_PFIFO_CONFIG, ACQ_PRETEST, USERD_WRITEBACK, INTR_STALL, CLEAR_FAULTED_TIMEOUT, ENG_CTXSW_TIMEOUT and
-    // NV_CTRL_VIRTUAL_CHANNEL_CFG.
+    // Reset values of NV_PFIFO_CONFIG, ACQ_PRETEST, USERD_WRITEBACK, INTR_STALL, CLEAR_FAULTED_TIMEOUT,
+    // ENG_CTXSW_TIMEOUT and NV_CTRL_VIRTUAL_CHANNEL_CFG.
     intr_0_ = intr_en_0_ = intr_en_1_ = intr_mask_ = intr_runlist_ = 0;
     intr_stall_ = 0x01810101;
     bind_error_ = sched_error_ = sched_disable_ = preempt_ = runlist_preempt_ = 0;

@@ -1,7 +1,8 @@
-// The host engine (PFIFO): channel table (CCSR), runlists, doorbells, interrupts, and the PBDMAs it schedules channels on.
-// It learns of a channel from registers and memory alone. Source: dev_fifo, dev_pbdma, dev_ram, dev_ctrl manuals of TU104, clc46f.h.
-// Registers: PFIFO 0x2000..0x3FFF, PBDMA 0x40000..0x57FFF, CCSR 0x800000..0x807FFF, NV_CTRL doorbell and virtual channel
-// configuration 0xB64000..0xB65FFF. A doorbell works only while NV_CTRL_VIRTUAL_CHANNEL_CFG(0).PENDING_ENABLE (0xB65000 bit 31) is 1.
+// The host engine (PFIFO): channel table (CCSR), runlists, doorbells, interrupts, and the PBDMAs it schedules channels
+// on. It learns of a channel from registers and memory alone. Source: dev_fifo, dev_pbdma, dev_ram, dev_ctrl manuals of
+// TU104, clc46f.h. Registers: PFIFO 0x2000..0x3FFF, PBDMA 0x40000..0x57FFF, CCSR 0x800000..0x807FFF, NV_CTRL doorbell
+// and virtual channel configuration 0xB64000..0xB65FFF. A doorbell works only while
+// NV_CTRL_VIRTUAL_CHANNEL_CFG(0).PENDING_ENABLE (0xB65000 bit 31) is 1.
 #pragma once
 
 #include <deque>
@@ -27,8 +28,8 @@
 
 namespace gpu {
 
-// Where the host engine's findings go. Called from events of its own, never inside a register access or a method. An MMU fault is in the
-// fault buffer before the channel error that it causes is told.
+// Where the host engine's findings go. Called from events of its own, never inside a register access or a method. An
+// MMU fault is in the fault buffer before the channel error that it causes is told.
 class HostListener {
 public:
     // A channel stopped: the firmware turns this into Xid, notifier and event.
@@ -47,8 +48,8 @@ inline constexpr u32 NV_PFIFO_INTR_SCHED_ERROR_CODE_BAD_TSG = 0x20;
 class Host final : public RegisterUnit, public EngineHost, private PbdmaOwner, private sim::EventTarget {
 public:
     // All arguments outlive the Host.
-    Host(sim::Kernel& kernel, const ChipSpec& spec, const TimingParams& timing, PhysicalMemory& memory, Mmu& mmu, IntrTree& intr,
-         const GpuClock& clock, HostListener& listener);
+    Host(sim::Kernel& kernel, const ChipSpec& spec, const TimingParams& timing, PhysicalMemory& memory, Mmu& mmu,
+         IntrTree& intr, const GpuClock& clock, HostListener& listener);
     ~Host();
 
     // engine_index: of the row in spec.engines. Engines without a model stay unattached; their methods are reported.
@@ -74,7 +75,16 @@ public:
 
 private:
     // Arguments: PBDMA; doorbell word; runlist; see preempt_elapsed(); channel; runlist; runlist; none.
-    enum Op : u32 { kOpStep, kOpDoorbell, kOpRunlistSubmit, kOpPreempt, kOpRetry, kOpDispatch, kOpTimeslice, kOpNotice };
+    enum Op : u32 {
+        kOpStep,
+        kOpDoorbell,
+        kOpRunlistSubmit,
+        kOpPreempt,
+        kOpRetry,
+        kOpDispatch,
+        kOpTimeslice,
+        kOpNotice
+    };
     // What is told to the listener, in order, by kOpNotice events.
     struct Notice {
         bool is_fault = false;
@@ -145,6 +155,7 @@ private:
     void bind_error(u32 code);
     void sched_error(u32 code);
     void report_error(Pbdma& pbdma, Channel& failed);
+    void check_loaded(sim::StateVisitor& visitor);
     void notice(const ChipError& error);
     void notice(const MmuFault& fault);
 

@@ -43,7 +43,8 @@ RegRef find_register(u32 offset) {
         if (offset < row.offset) continue;
         u32 distance = offset - row.offset;
         if (distance == 0) return {row.id, 0};
-        if (row.stride != 0 && distance % row.stride == 0 && distance / row.stride < row.count) return {row.id, distance / row.stride};
+        if (row.stride != 0 && distance % row.stride == 0 && distance / row.stride < row.count)
+            return {row.id, distance / row.stride};
     }
     return {};
 }
@@ -63,7 +64,8 @@ using INST_TARGET = sim::Field<29, 28>;
 using INST_BIND = sim::Field<31, 31>;
 using INST_RESERVED = sim::Field<30, 30>;
 // NV_PCCSR_CHANNEL_STATUS
-constexpr u32 STATUS_IDLE = 0, STATUS_PENDING = 1, STATUS_PENDING_ACQUIRE = 3, STATUS_ON_PBDMA = 5, STATUS_ON_PBDMA_AND_ENG = 6;
+constexpr u32 STATUS_IDLE = 0, STATUS_PENDING = 1, STATUS_PENDING_ACQUIRE = 3, STATUS_ON_PBDMA = 5,
+              STATUS_ON_PBDMA_AND_ENG = 6;
 constexpr u32 STATUS_ON_ENG = 7, STATUS_ON_ENG_PENDING_ACQUIRE = 8, STATUS_ON_ENG_PENDING = 9;
 // NV_PFIFO_INTR_BIND_ERROR_CODE
 constexpr u32 BIND_NOT_UNBOUND = 1, UNBIND_WHILE_RUNNING = 3, INVALID_CTX_TGT = 6;
@@ -90,8 +92,10 @@ u32 Host::read(u32 offset) {
 void Host::write(u32 offset, u32 value) {
     if (offset >= kCcsrBegin && offset < kCcsrBegin + kCcsrStride * kChannels) {
         u32 chid = (offset - kCcsrBegin) / kCcsrStride;
-        if (offset % kCcsrStride == 0) write_ccsr_instance(chid, value);
-        else write_ccsr_channel(chid, value);
+        if (offset % kCcsrStride == 0)
+            write_ccsr_instance(chid, value);
+        else
+            write_ccsr_channel(chid, value);
         return;
     }
     if (offset >= kPbdmaBegin && offset < kPbdmaBegin + kPbdmaStride * pbdmas_.size()) {
@@ -104,59 +108,91 @@ void Host::write(u32 offset, u32 value) {
 u32 Host::read_pfifo(u32 offset) const {
     RegRef reg = find_register(offset);
     switch (reg.id) {
-        case Reg::NV_PFIFO_CFG0: return kPbdmaFaultIdBase << 16 | static_cast<u32>(pbdmas_.size());
-        case Reg::NV_PFIFO_CFG1: return kChannels;
-        case Reg::NV_PFIFO_CFG2: return cls::TURING_CHANNEL_GPFIFO_A;
-        case Reg::NV_PFIFO_INTR_0: return pfifo_intr();
-        case Reg::NV_PFIFO_INTR_EN_0: return intr_en_0_;
-        case Reg::NV_PFIFO_INTR_EN_1: return intr_en_1_;
+        case Reg::NV_PFIFO_CFG0:
+            return kPbdmaFaultIdBase << 16 | static_cast<u32>(pbdmas_.size());
+        case Reg::NV_PFIFO_CFG1:
+            return kChannels;
+        case Reg::NV_PFIFO_CFG2:
+            return cls::TURING_CHANNEL_GPFIFO_A;
+        case Reg::NV_PFIFO_INTR_0:
+            return pfifo_intr();
+        case Reg::NV_PFIFO_INTR_EN_0:
+            return intr_en_0_;
+        case Reg::NV_PFIFO_INTR_EN_1:
+            return intr_en_1_;
         case Reg::NV_PFIFO_INTR_0_MASK_SET:
-        case Reg::NV_PFIFO_INTR_0_MASK_CLEAR: return intr_mask_;
-        case Reg::NV_PFIFO_CONFIG: return config_;
-        case Reg::NV_PFIFO_ACQ_PRETEST: return acq_pretest_;
-        case Reg::NV_PFIFO_USERD_WRITEBACK: return userd_writeback_;
+        case Reg::NV_PFIFO_INTR_0_MASK_CLEAR:
+            return intr_mask_;
+        case Reg::NV_PFIFO_CONFIG:
+            return config_;
+        case Reg::NV_PFIFO_ACQ_PRETEST:
+            return acq_pretest_;
+        case Reg::NV_PFIFO_USERD_WRITEBACK:
+            return userd_writeback_;
         case Reg::NV_PFIFO_PBDMA_MAP: {
             u32 runlist_id = pbdmas_[reg.index]->runlist_id();
             return runlist_id < runlists_.size() ? 1u << runlist_id : 0;
         }
-        case Reg::NV_PFIFO_INTR_BIND_ERROR: return bind_error_;
-        case Reg::NV_PFIFO_INTR_STALL: return intr_stall_;
-        case Reg::NV_PFIFO_INTR_SCHED_ERROR: return sched_error_;
+        case Reg::NV_PFIFO_INTR_BIND_ERROR:
+            return bind_error_;
+        case Reg::NV_PFIFO_INTR_STALL:
+            return intr_stall_;
+        case Reg::NV_PFIFO_INTR_SCHED_ERROR:
+            return sched_error_;
         case Reg::NV_PFIFO_INTR_CHSW_ERROR:
         case Reg::NV_PFIFO_INTR_LB_ERROR:
-        case Reg::NV_PFIFO_INTR_CTXSW_TIMEOUT: return 0;  // bus and engine time-outs do not happen in the model
-        case Reg::NV_PFIFO_INTR_PBDMA_ID: return pbdma_intr_mask();
-        case Reg::NV_PFIFO_SCHED_DISABLE: return sched_disable_;
-        case Reg::NV_PFIFO_PREEMPT: return preempt_;
-        case Reg::NV_PFIFO_RUNLIST_PREEMPT: return runlist_preempt_;
+        case Reg::NV_PFIFO_INTR_CTXSW_TIMEOUT:
+            return 0;  // bus and engine time-outs do not happen in the model
+        case Reg::NV_PFIFO_INTR_PBDMA_ID:
+            return pbdma_intr_mask();
+        case Reg::NV_PFIFO_SCHED_DISABLE:
+            return sched_disable_;
+        case Reg::NV_PFIFO_PREEMPT:
+            return preempt_;
+        case Reg::NV_PFIFO_RUNLIST_PREEMPT:
+            return runlist_preempt_;
         case Reg::NV_PFIFO_SCHED_STATUS: {
             using RUNLIST_FETCH = sim::Field<2, 2>;
             bool fetching = false;
             for (const Runlist& runlist : runlists_) fetching = fetching || runlist.submit_pending;
             return RUNLIST_FETCH::make(fetching);
         }
-        case Reg::NV_PFIFO_ENGINE_STATUS: return engine_status(reg.index);
-        case Reg::NV_PFIFO_ENGINE_STATUS_DEBUG: return 1;
+        case Reg::NV_PFIFO_ENGINE_STATUS:
+            return engine_status(reg.index);
+        case Reg::NV_PFIFO_ENGINE_STATUS_DEBUG:
+            return 1;
         case Reg::NV_PFIFO_PBDMA_STATUS: {
             const Pbdma& pbdma = *pbdmas_[reg.index];
             if (pbdma.channel() == nullptr) return 0;
-            return STATUS_STATE::set(STATUS_ID_TYPE::set(STATUS_ID::make(pbdma.context().tsgid), 1), STATUS_STATE_VALID);
+            return STATUS_STATE::set(STATUS_ID_TYPE::set(STATUS_ID::make(pbdma.context().tsgid), 1),
+                                     STATUS_STATE_VALID);
         }
         case Reg::NV_PFIFO_PBDMA_STATUS_INST: {
             const Pbdma& pbdma = *pbdmas_[reg.index];
             return pbdma.channel() == nullptr ? 0 : pbdma.channel()->instance_register;
         }
-        case Reg::NV_PFIFO_INTR_RUNLIST: return intr_runlist_;
-        case Reg::NV_PFIFO_ENG_CTXSW_TIMEOUT: return eng_ctxsw_timeout_;
-        case Reg::NV_PFIFO_CLEAR_FAULTED_TIMEOUT: return clear_faulted_timeout_;
-        case Reg::NV_PFIFO_RUNLIST_BASE_LO: return runlists_[reg.index].base_lo;
-        case Reg::NV_PFIFO_RUNLIST_BASE_HI: return runlists_[reg.index].base_hi;
-        case Reg::NV_PFIFO_RUNLIST_SUBMIT: return runlists_[reg.index].submit;
-        case Reg::NV_PFIFO_RUNLIST_SUBMIT_INFO: return Runlist::INFO_PENDING::make(runlists_[reg.index].submit_pending);
-        case Reg::NV_PFIFO_RUNLIST_INFO: return runlist_info(runlists_[reg.index]);
-        case Reg::NV_CTRL_DOORBELL: return 0;
-        case Reg::NV_CTRL_VIRTUAL_CHANNEL_CFG: return virtual_channel_cfg_;
-        case Reg::None: break;
+        case Reg::NV_PFIFO_INTR_RUNLIST:
+            return intr_runlist_;
+        case Reg::NV_PFIFO_ENG_CTXSW_TIMEOUT:
+            return eng_ctxsw_timeout_;
+        case Reg::NV_PFIFO_CLEAR_FAULTED_TIMEOUT:
+            return clear_faulted_timeout_;
+        case Reg::NV_PFIFO_RUNLIST_BASE_LO:
+            return runlists_[reg.index].base_lo;
+        case Reg::NV_PFIFO_RUNLIST_BASE_HI:
+            return runlists_[reg.index].base_hi;
+        case Reg::NV_PFIFO_RUNLIST_SUBMIT:
+            return runlists_[reg.index].submit;
+        case Reg::NV_PFIFO_RUNLIST_SUBMIT_INFO:
+            return Runlist::INFO_PENDING::make(runlists_[reg.index].submit_pending);
+        case Reg::NV_PFIFO_RUNLIST_INFO:
+            return runlist_info(runlists_[reg.index]);
+        case Reg::NV_CTRL_DOORBELL:
+            return 0;
+        case Reg::NV_CTRL_VIRTUAL_CHANNEL_CFG:
+            return virtual_channel_cfg_;
+        case Reg::None:
+            break;
     }
     kernel_.unmodelled().refused(fmt::format("register 0x{:08x}", offset), now(), "host engine, read");
     return kPriNoRegister;
@@ -164,8 +200,8 @@ u32 Host::read_pfifo(u32 offset) const {
 
 void Host::write_pfifo(u32 offset, u32 value) {
     // Bits of INTR_0 that are stored here; the others are summaries of other registers.
-    constexpr u32 kWriteOneToClear = NV_PFIFO_INTR_0_BIND_ERROR | NV_PFIFO_INTR_0_SCHED_ERROR | NV_PFIFO_INTR_0_TSG_PREEMPT_COMPLETE |
-                                     NV_PFIFO_INTR_0_CHANNEL_INTR;
+    constexpr u32 kWriteOneToClear = NV_PFIFO_INTR_0_BIND_ERROR | NV_PFIFO_INTR_0_SCHED_ERROR |
+                                     NV_PFIFO_INTR_0_TSG_PREEMPT_COMPLETE | NV_PFIFO_INTR_0_CHANNEL_INTR;
     constexpr u32 kIntrEnMask = 0xF18101F3;
     RegRef reg = find_register(offset);
     switch (reg.id) {
@@ -183,26 +219,50 @@ void Host::write_pfifo(u32 offset, u32 value) {
             intr_en_1_ = value & kIntrEnMask;
             update_interrupts();
             return;
-        case Reg::NV_PFIFO_INTR_0_MASK_SET: intr_mask_ |= value & NV_PFIFO_INTR_0_TSG_PREEMPT_COMPLETE; return;
-        case Reg::NV_PFIFO_INTR_0_MASK_CLEAR: intr_mask_ &= ~(value & NV_PFIFO_INTR_0_TSG_PREEMPT_COMPLETE); return;
-        case Reg::NV_PFIFO_CONFIG: config_ = value & 0x00000311; return;
-        case Reg::NV_PFIFO_ACQ_PRETEST: acq_pretest_ = value & 0x0000F0FF; return;
-        case Reg::NV_PFIFO_USERD_WRITEBACK: userd_writeback_ = value & 0x0000F0FF; return;
-        case Reg::NV_PFIFO_INTR_STALL: intr_stall_ = value & 0xE1810101; return;
+        case Reg::NV_PFIFO_INTR_0_MASK_SET:
+            intr_mask_ |= value & NV_PFIFO_INTR_0_TSG_PREEMPT_COMPLETE;
+            return;
+        case Reg::NV_PFIFO_INTR_0_MASK_CLEAR:
+            intr_mask_ &= ~(value & NV_PFIFO_INTR_0_TSG_PREEMPT_COMPLETE);
+            return;
+        case Reg::NV_PFIFO_CONFIG:
+            config_ = value & 0x00000311;
+            return;
+        case Reg::NV_PFIFO_ACQ_PRETEST:
+            acq_pretest_ = value & 0x0000F0FF;
+            return;
+        case Reg::NV_PFIFO_USERD_WRITEBACK:
+            userd_writeback_ = value & 0x0000F0FF;
+            return;
+        case Reg::NV_PFIFO_INTR_STALL:
+            intr_stall_ = value & 0xE1810101;
+            return;
         case Reg::NV_PFIFO_SCHED_DISABLE:
             sched_disable_ = value & kRunlistMask;
             for (Runlist& runlist : runlists_) dispatch(runlist);
             return;
-        case Reg::NV_PFIFO_PREEMPT: start_preempt(value & 0x03000FFF); return;
-        case Reg::NV_PFIFO_RUNLIST_PREEMPT: start_runlist_preempt(value & kRunlistMask); return;
+        case Reg::NV_PFIFO_PREEMPT:
+            start_preempt(value & 0x03000FFF);
+            return;
+        case Reg::NV_PFIFO_RUNLIST_PREEMPT:
+            start_runlist_preempt(value & kRunlistMask);
+            return;
         case Reg::NV_PFIFO_INTR_RUNLIST:
             intr_runlist_ &= ~value;
             update_interrupts();
             return;
-        case Reg::NV_PFIFO_ENG_CTXSW_TIMEOUT: eng_ctxsw_timeout_ = value; return;
-        case Reg::NV_PFIFO_CLEAR_FAULTED_TIMEOUT: clear_faulted_timeout_ = value & 0xBFFFFFFF; return;
-        case Reg::NV_PFIFO_RUNLIST_BASE_LO: runlists_[reg.index].base_lo = value & 0xFFFFF003; return;
-        case Reg::NV_PFIFO_RUNLIST_BASE_HI: runlists_[reg.index].base_hi = value & 0xFF; return;
+        case Reg::NV_PFIFO_ENG_CTXSW_TIMEOUT:
+            eng_ctxsw_timeout_ = value;
+            return;
+        case Reg::NV_PFIFO_CLEAR_FAULTED_TIMEOUT:
+            clear_faulted_timeout_ = value & 0xBFFFFFFF;
+            return;
+        case Reg::NV_PFIFO_RUNLIST_BASE_LO:
+            runlists_[reg.index].base_lo = value & 0xFFFFF003;
+            return;
+        case Reg::NV_PFIFO_RUNLIST_BASE_HI:
+            runlists_[reg.index].base_hi = value & 0xFF;
+            return;
         case Reg::NV_PFIFO_RUNLIST_SUBMIT: {
             Runlist& runlist = runlists_[reg.index];
             runlist.submit = value;
@@ -211,8 +271,12 @@ void Host::write_pfifo(u32 offset, u32 value) {
             runlist.submit_pending = true;
             return;
         }
-        case Reg::NV_CTRL_DOORBELL: doorbell(value); return;
-        case Reg::NV_CTRL_VIRTUAL_CHANNEL_CFG: virtual_channel_cfg_ = value & 0x8FFF0FFF; return;
+        case Reg::NV_CTRL_DOORBELL:
+            doorbell(value);
+            return;
+        case Reg::NV_CTRL_VIRTUAL_CHANNEL_CFG:
+            virtual_channel_cfg_ = value & 0x8FFF0FFF;
+            return;
         case Reg::NV_PFIFO_CFG0:
         case Reg::NV_PFIFO_CFG1:
         case Reg::NV_PFIFO_CFG2:
@@ -229,10 +293,13 @@ void Host::write_pfifo(u32 offset, u32 value) {
         case Reg::NV_PFIFO_INTR_CTXSW_TIMEOUT:
         case Reg::NV_PFIFO_RUNLIST_SUBMIT_INFO:
         case Reg::NV_PFIFO_PBDMA_STATUS:
-        case Reg::NV_PFIFO_RUNLIST_INFO: return;  // read only
-        case Reg::None: break;
+        case Reg::NV_PFIFO_RUNLIST_INFO:
+            return;  // read only
+        case Reg::None:
+            break;
     }
-    kernel_.unmodelled().refused(fmt::format("register 0x{:08x}", offset), now(), fmt::format("host engine, write 0x{:x}", value));
+    kernel_.unmodelled().refused(fmt::format("register 0x{:08x}", offset), now(),
+                                 fmt::format("host engine, write 0x{:x}", value));
 }
 
 u32 Host::runlist_info(const Runlist& runlist) const {
@@ -248,7 +315,8 @@ u32 Host::runlist_info(const Runlist& runlist) const {
             if (entry == nullptr) continue;
             list_idle = list_idle && !entry->pending;
             acquiring = acquiring || entry->acquiring;
-            for (const Engine* engine : engines_) engines_are_idle = engines_are_idle && (engine == nullptr || engine->idle(listed.chid));
+            for (const Engine* engine : engines_)
+                engines_are_idle = engines_are_idle && (engine == nullptr || engine->idle(listed.chid));
         }
     }
     return ACQUIRE_STILL_PENDING::make(acquiring) | RUNLIST_IDLE::make(list_idle) | ENG_IDLE::make(engines_are_idle);
@@ -333,16 +401,26 @@ u32 Host::read_pbdma(const Pbdma& pbdma, u32 offset) const {
     constexpr u32 kIntr0 = 0x108, kIntr1 = 0x148, kChannel = 0x120, kStatus = 0x100;
     if (offset < ramfc::kWords * 4) return pbdma.word(offset / 4);
     switch (offset) {
-        case kIntr0: return pbdma.intr_0;
-        case kIntr1: return pbdma.intr_1;
-        case kStatus: return 0;  // idle between two runs
+        case kIntr0:
+            return pbdma.intr_0;
+        case kIntr1:
+            return pbdma.intr_1;
+        case kStatus:
+            return 0;  // idle between two runs
         // The channel in error while one is latched, else the one that is loaded or was last.
-        case kChannel: return (pbdma.intr_0 | pbdma.intr_1) != 0 ? pbdma.error_chid : pbdma.channel() != nullptr ? pbdma.channel()->chid
-                                                                                                         : pbdma.last_chid & (kChannels - 1);
-#define REG(name, reg_offset, member) case reg_offset: return pbdma.member;
-#define REG_RO(name, reg_offset, member) case reg_offset: return pbdma.member;
+        case kChannel:
+            return (pbdma.intr_0 | pbdma.intr_1) != 0 ? pbdma.error_chid
+                   : pbdma.channel() != nullptr       ? pbdma.channel()->chid
+                                                      : pbdma.last_chid & (kChannels - 1);
+#define REG(name, reg_offset, member) \
+    case reg_offset:                  \
+        return pbdma.member;
+#define REG_RO(name, reg_offset, member) \
+    case reg_offset:                     \
+        return pbdma.member;
 #include "gpu_model/host/pbdma_registers.def"
-        default: break;
+        default:
+            break;
     }
     kernel_.unmodelled().refused(fmt::format("register NV_PPBDMA+0x{:03x}", offset), now(), "read");
     return kPriNoRegister;
@@ -361,22 +439,34 @@ void Host::write_pbdma(Pbdma& pbdma, u32 offset, u32 value) {
         return;
     }
     switch (offset) {
-        case kIntr0: pbdma.intr_0 &= ~value; break;
-        case kIntr1: pbdma.intr_1 &= ~value; break;
-#define REG_RO(name, reg_offset, member) case reg_offset: return;
+        case kIntr0:
+            pbdma.intr_0 &= ~value;
+            break;
+        case kIntr1:
+            pbdma.intr_1 &= ~value;
+            break;
+#define REG_RO(name, reg_offset, member) \
+    case reg_offset:                     \
+        return;
         case kStatus:
-        case kChannel: return;  // read only
-#define REG(name, reg_offset, member) case reg_offset: pbdma.member = value; break;
+        case kChannel:
+            return;  // read only
+#define REG(name, reg_offset, member) \
+    case reg_offset:                  \
+        pbdma.member = value;         \
+        break;
 #include "gpu_model/host/pbdma_registers.def"
         default:
-            kernel_.unmodelled().refused(fmt::format("register NV_PPBDMA+0x{:03x}", offset), now(), fmt::format("write 0x{:x}", value));
+            kernel_.unmodelled().refused(fmt::format("register NV_PPBDMA+0x{:03x}", offset), now(),
+                                         fmt::format("write 0x{:x}", value));
             return;
     }
     if ((pbdma.intr_0 | pbdma.intr_1) == 0) pbdma_cleared(pbdma);
     update_interrupts();
 }
 
-// Software has dealt with the error: what caused it is skipped and the channel goes on, unless it was disabled meanwhile.
+// Software has dealt with the error: what caused it is skipped and the channel goes on, unless it was disabled
+// meanwhile.
 void Host::pbdma_cleared(Pbdma& pbdma) {
     pbdma.unlatch();
     for (auto& [chid, entry] : channels_) {

@@ -1,5 +1,6 @@
-// Which channel runs where: doorbells, runlists, timeslices, preemption. One channel group has a runlist at a time; each of the
-// runlist's PBDMAs runs one of the group's channels. A PBDMA changes channels only between runs, where all state is in RAMFC.
+// Which channel runs where: doorbells, runlists, timeslices, preemption. One channel group has a runlist at a time;
+// each of the runlist's PBDMAs runs one of the group's channels. A PBDMA changes channels only between runs, where all
+// state is in RAMFC.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -35,7 +36,8 @@ void Host::doorbell(u32 word) {
     u64 delay_ps = timing_.doorbell_ps;
     if (kernel_.seed() != 0) {
         // Other seeds let a doorbell become visible later, up to four times as late.
-        delay_ps += kernel_.stream("gpu.host.doorbell", fmt::format("{}", ++doorbell_draws_)).below(3 * timing_.doorbell_ps + 1);
+        delay_ps += kernel_.stream("gpu.host.doorbell", fmt::format("{}", ++doorbell_draws_))
+                        .below(3 * timing_.doorbell_ps + 1);
     }
     schedule_in(delay_ps, kOpDoorbell, word);
 }
@@ -49,8 +51,8 @@ void Host::ring(u32 word) {
     u32 runlist_id = RUNLIST_ID::get(word);
     Channel* rung = channel(chid);
     Runlist* listed = runlist_of(chid);
-    bool names_channel = rung != nullptr && rung->bound() && runlist_id < runlists_.size() && !runlists_[runlist_id].pbdmas.empty() &&
-                         (listed == nullptr || listed->id == runlist_id);
+    bool names_channel = rung != nullptr && rung->bound() && runlist_id < runlists_.size() &&
+                         !runlists_[runlist_id].pbdmas.empty() && (listed == nullptr || listed->id == runlist_id);
     if (!names_channel) {
         ++doorbells_dropped_;
         SIM_PROBE(kernel_, "host.doorbell.no_channel");
@@ -75,8 +77,8 @@ void Host::load_runlist(u32 runlist_id) {
     }
     bool valid = runlist.load(memory_);
     kernel_.journal().append(records::runlist_submit, now(),
-                             {runlist_id, u64{runlist.base_hi} << 32 | runlist.base_lo, Runlist::SUBMIT_LENGTH::get(runlist.submit),
-                              runlist.channel_count()});
+                             {runlist_id, u64{runlist.base_hi} << 32 | runlist.base_lo,
+                              Runlist::SUBMIT_LENGTH::get(runlist.submit), runlist.channel_count()});
     if (!valid) sched_error(NV_PFIFO_INTR_SCHED_ERROR_CODE_BAD_TSG);
     intr_runlist_ |= 1u << runlist_id;
     update_interrupts();
@@ -140,7 +142,8 @@ bool Host::runlist_busy(const Runlist& runlist) const {
 
 bool Host::dispatch_allowed(const Runlist& runlist) const {
     u32 bit = 1u << runlist.id;
-    return !runlist.submit_pending && (sched_disable_ & bit) == 0 && (runlist_preempt_ & bit) == 0 && !runlist.tsgs.empty();
+    return !runlist.submit_pending && (sched_disable_ & bit) == 0 && (runlist_preempt_ & bit) == 0 &&
+           !runlist.tsgs.empty();
 }
 
 void Host::schedule_dispatch(Runlist& runlist) {
@@ -158,7 +161,8 @@ void Host::dispatch(Runlist& runlist) {
             u32 found = count;
             u32 start = 1;
             if (kernel_.seed() != 0) {
-                start += static_cast<u32>(kernel_.stream("gpu.host.runlist", fmt::format("{}", ++runlist_draws_)).below(count));
+                start += static_cast<u32>(
+                    kernel_.stream("gpu.host.runlist", fmt::format("{}", ++runlist_draws_)).below(count));
             }
             for (u32 i = 0; i < count && found == count; ++i) {
                 u32 candidate = (runlist.current + start + i) % count;
@@ -238,8 +242,10 @@ void Host::step(Pbdma& pbdma) {
     bool slice_over = now() >= runlist.slice_end && others_runnable(runlist);
     bool group_blocked = runlist.current < runlist.tsgs.size() && tsg_blocked(runlist.tsgs[runlist.current]);
     if (slice_over || group_blocked) {
-        if (running->acquiring) park(pbdma, now());
-        else unload(pbdma);
+        if (running->acquiring)
+            park(pbdma, now());
+        else
+            unload(pbdma);
         dispatch(runlist);
         return;
     }
@@ -253,8 +259,12 @@ void Host::step(Pbdma& pbdma) {
         return;
     }
     switch (result.outcome) {
-        case Pbdma::Outcome::Continue: wake(pbdma, now() + SimTime{result.delay_ps}); return;
-        case Pbdma::Outcome::WaitEngine: pbdma.waiting = true; return;
+        case Pbdma::Outcome::Continue:
+            wake(pbdma, now() + SimTime{result.delay_ps});
+            return;
+        case Pbdma::Outcome::WaitEngine:
+            pbdma.waiting = true;
+            return;
         case Pbdma::Outcome::Acquire:
             if (!result.switch_tsg) {
                 wake(pbdma, now() + SimTime{result.delay_ps});
@@ -271,7 +281,9 @@ void Host::step(Pbdma& pbdma) {
             unload(pbdma);
             break;
         case Pbdma::Outcome::Idle:
-        case Pbdma::Outcome::Fault: unload(pbdma); break;
+        case Pbdma::Outcome::Fault:
+            unload(pbdma);
+            break;
     }
     finish_preempts();
     dispatch(runlist);
@@ -300,9 +312,12 @@ void Host::timeslice_over(Runlist& runlist) {
         Pbdma& pbdma = *pbdmas_[index];
         Channel* entry = pbdma.channel();
         if (entry == nullptr || &pbdma == stepping_) continue;
-        if (entry->acquiring) park(pbdma, now() + SimTime{entry->acquire_backoff_ps});
-        else if (pbdma.waiting) unload(pbdma);
-        else continue;
+        if (entry->acquiring)
+            park(pbdma, now() + SimTime{entry->acquire_backoff_ps});
+        else if (pbdma.waiting)
+            unload(pbdma);
+        else
+            continue;
         evicted = true;
     }
     if (evicted && !runlist_busy(runlist)) schedule_dispatch(runlist);
@@ -337,8 +352,10 @@ void Host::preempt_elapsed(u64 arg) {
                 bool chosen = mask != 0 ? (mask >> runlist.id & 1) != 0 : preempts(tsg, listed.chid);
                 if (entry == nullptr || !chosen || entry->pbdma == kNoPbdma) continue;
                 Pbdma& pbdma = *pbdmas_[entry->pbdma];
-                if (entry->acquiring) park(pbdma, now());
-                else unload(pbdma);
+                if (entry->acquiring)
+                    park(pbdma, now());
+                else
+                    unload(pbdma);
             }
         }
     }

@@ -110,6 +110,30 @@ void Host::Notice::visit(sim::StateVisitor& visitor) {
     visitor.field("fault_replayable", fault.replayable);
 }
 
+// A loaded state is input: what the scheduler indexes by must name something, and both sides of a link must agree.
+void Host::check_loaded(sim::StateVisitor& visitor) {
+    for (Runlist& runlist : runlists_) {
+        bool in_range = runlist.tsgs.empty() || runlist.current < runlist.tsgs.size();
+        for (const TsgEntry& tsg : runlist.tsgs) in_range = in_range && !tsg.channels.empty();
+        if (in_range) continue;
+        visitor.fail("runlist", "names no channel group");
+        runlist.tsgs.clear();
+        runlist.current = 0;
+    }
+    for (auto& [chid, entry] : channels_) {
+        bool loaded = entry.pbdma < pbdmas_.size() && pbdmas_[entry.pbdma]->channel() == &entry;
+        if (entry.chid == chid && chid < kChannels && (loaded || entry.pbdma == kNoPbdma)) continue;
+        visitor.fail("channels", "a channel and its PBDMA disagree");
+        entry.chid = chid;
+        entry.pbdma = kNoPbdma;
+    }
+    for (std::unique_ptr<Pbdma>& pbdma : pbdmas_) {
+        if (pbdma->channel() == nullptr || pbdma->channel()->pbdma == pbdma->index()) continue;
+        visitor.fail("pbdma", "a channel and its PBDMA disagree");
+        pbdma->abandon();
+    }
+}
+
 void Host::visit(sim::StateVisitor& visitor) {
     visitor.field("channels", channels_);
     for (Runlist& runlist : runlists_) visitor.field("runlist", runlist);
@@ -119,6 +143,7 @@ void Host::visit(sim::StateVisitor& visitor) {
         visitor.end();
         if (visitor.loading()) pbdma->attach(channel(chid));
     }
+    if (visitor.loading()) check_loaded(visitor);
     visitor.field("notices", notices_);
     visitor.field("intr_0", intr_0_);
     visitor.field("intr_en_0", intr_en_0_);

@@ -1,5 +1,5 @@
-// Fetch and decode. A run takes pushbuffer words in bursts and adds up what they cost; a method that must happen at its own time stops
-// the burst, so that everything before it is charged first.
+// Fetch and decode. A run takes pushbuffer words in bursts and adds up what they cost; a method that must happen at its
+// own time stops the burst, so that everything before it is charged first.
 #include "gpu_model/host/pbdma.h"
 
 #include <algorithm>
@@ -33,7 +33,13 @@ void store_u32(PhysicalMemory& memory, PhysAddr address, u32 value) {
 
 Pbdma::Pbdma(sim::Kernel& kernel, const TimingParams& timing, PhysicalMemory& memory, Mmu& mmu, const GpuClock& clock,
              PbdmaOwner& owner, u32 index, u32 runlist_id)
-    : kernel_(kernel), timing_(timing), memory_(memory), mmu_(mmu), clock_(clock), owner_(owner), index_(index),
+    : kernel_(kernel),
+      timing_(timing),
+      memory_(memory),
+      mmu_(mmu),
+      clock_(clock),
+      owner_(owner),
+      index_(index),
       runlist_id_(runlist_id) {
     words_.reserve(kBurstWords);
     reset();
@@ -72,7 +78,8 @@ bool Pbdma::load(Channel& channel, u32 tsgid) {
         return false;
     }
     userd_valid_ = aperture_from_target(ramfc::USERD_TARGET::get(fc_[ramfc::USERD]), userd_.aperture);
-    userd_.value = u64{ramfc::USERD_ADDR::get(fc_[ramfc::USERD])} << 9 | u64{ramfc::USERD_HI_ADDR::get(fc_[ramfc::USERD_HI])} << 32;
+    userd_.value = u64{ramfc::USERD_ADDR::get(fc_[ramfc::USERD])} << 9 |
+                   u64{ramfc::USERD_HI_ADDR::get(fc_[ramfc::USERD_HI])} << 32;
     refresh_gp_put();
     return true;
 }
@@ -93,16 +100,21 @@ void Pbdma::refresh_gp_put() {
     channel_->gp_get = fc_[ramfc::GP_GET];
 }
 
-bool Pbdma::has_work() const { return channel_->entry_in_hand || fc_[ramfc::GP_GET] != fc_[ramfc::GP_PUT]; }
+bool Pbdma::has_work() const {
+    return channel_->entry_in_hand || fc_[ramfc::GP_GET] != fc_[ramfc::GP_PUT];
+}
 
 Pbdma::Result Pbdma::run() {
     cost_ps_ = 0;
     result_ = {};
     for (;;) {
         Step step = Step::Done;
-        if (pair(ramfc::PB_GET, ramfc::PB_GET_HI) != pair(ramfc::PB_PUT, ramfc::PB_PUT_HI)) step = run_segment();
-        else if (channel_->entry_in_hand) finish_entry();
-        else step = fetch_entry();
+        if (pair(ramfc::PB_GET, ramfc::PB_GET_HI) != pair(ramfc::PB_PUT, ramfc::PB_PUT_HI))
+            step = run_segment();
+        else if (channel_->entry_in_hand)
+            finish_entry();
+        else
+            step = fetch_entry();
         if (step != Step::Done) break;
         if (cost_ps_ >= kRunCostMax_ps) {
             stop(Outcome::Continue);
@@ -172,7 +184,8 @@ Pbdma::Step Pbdma::fetch_entry() {
 Pbdma::Step Pbdma::control_entry(GpEntry entry) {
     u32 bits = 0;
     switch (static_cast<GpEntry::Opcode>(entry.opcode())) {
-        case GpEntry::Opcode::Nop: break;
+        case GpEntry::Opcode::Nop:
+            break;
         case GpEntry::Opcode::GpCrc:
             if (fc_[ramfc::GP_CRC] != entry.word0) bits = pbdma_intr::GPCRC;
             fc_[ramfc::GP_CRC] = 0;
@@ -182,7 +195,9 @@ Pbdma::Step Pbdma::control_entry(GpEntry entry) {
             fc_[ramfc::PB_CRC] = 0;
             break;
         case GpEntry::Opcode::Illegal:
-        default: bits = pbdma_intr::GPENTRY; break;
+        default:
+            bits = pbdma_intr::GPENTRY;
+            break;
     }
     if (bits == 0) return Step::Done;
     return fail(bits, 0, pair(ramfc::GP_BASE, ramfc::GP_BASE_HI), 0, entry.word0);
@@ -191,8 +206,8 @@ Pbdma::Step Pbdma::control_entry(GpEntry entry) {
 void Pbdma::finish_entry() {
     channel_->entry_in_hand = false;
     kernel_.journal().append(records::gp_entry, kernel_.now(),
-                             {runlist_id_, channel_->chid, fc_[ramfc::GP_GET], channel_->entry_word0, channel_->entry_word1,
-                              channel_->entry_methods, channel_->entry_digest});
+                             {runlist_id_, channel_->chid, fc_[ramfc::GP_GET], channel_->entry_word0,
+                              channel_->entry_word1, channel_->entry_methods, channel_->entry_digest});
     fc_[ramfc::GP_GET] = fc_[ramfc::GP_FETCH];
     channel_->gp_get = fc_[ramfc::GP_GET];
     write_back(false);
@@ -225,7 +240,8 @@ Pbdma::Step Pbdma::run_segment() {
         if (ramfc::PB_COUNT_VALUE::get(fc_[ramfc::PB_COUNT]) != 0) {
             step = take_data(&words_[used], available - used, taken);
         } else {
-            segment_ended = static_cast<PbHeader::SecOp>(PbHeader::SEC_OP::get(words_[used])) == PbHeader::SecOp::EndPbSegment;
+            segment_ended =
+                static_cast<PbHeader::SecOp>(PbHeader::SEC_OP::get(words_[used])) == PbHeader::SecOp::EndPbSegment;
             step = take_header(words_[used]);
             taken = step == Step::Stop ? 0 : 1;
         }
@@ -253,7 +269,8 @@ Pbdma::Step Pbdma::take_header(u32 header) {
         case PbHeader::SecOp::IncMethod:
         case PbHeader::SecOp::OneInc: {
             u32 words_addressed = op == PbHeader::SecOp::OneInc ? std::min(count, 2u) : count;
-            if (address + words_addressed > kMethodSpaceEnd / 4) return fail(pbdma_intr::PBENTRY, 0, word_va_, address << 2, header);
+            if (address + words_addressed > kMethodSpaceEnd / 4)
+                return fail(pbdma_intr::PBENTRY, 0, word_va_, address << 2, header);
             fc_[PB_COUNT] = PB_COUNT_VALUE::set(fc_[PB_COUNT], count);
             return Step::Done;
         }
@@ -266,10 +283,13 @@ Pbdma::Step Pbdma::take_header(u32 header) {
             u32 taken = 0;
             return deliver(subchannel, address << 2, 0, &data, 1, taken);
         }
-        case PbHeader::SecOp::EndPbSegment: return Step::Done;
-        case PbHeader::SecOp::Grp0UseTert: break;
+        case PbHeader::SecOp::EndPbSegment:
+            return Step::Done;
+        case PbHeader::SecOp::Grp0UseTert:
+            break;
         case PbHeader::SecOp::Grp2UseTert:
-        case PbHeader::SecOp::Reserved6: return fail(pbdma_intr::PBENTRY, 0, word_va_, address << 2, header);
+        case PbHeader::SecOp::Reserved6:
+            return fail(pbdma_intr::PBENTRY, 0, word_va_, address << 2, header);
     }
     u32 mask = PbHeader::SUBDEVICE_MASK::get(header);
     u32& subdevice = fc_[SUBDEVICE];
@@ -277,9 +297,14 @@ Pbdma::Step Pbdma::take_header(u32 header) {
         case PbHeader::TertOp::Grp0IncMethod:
             if (header == 0) return Step::Done;  // an all-zero word is a NOP
             return fail(pbdma_intr::PBENTRY, 0, word_va_, address << 2, header);
-        case PbHeader::TertOp::StoreSubDevMask: subdevice = SUBDEVICE_STORED_MASK::set(subdevice, mask); return Step::Done;
-        case PbHeader::TertOp::UseSubDevMask: mask = SUBDEVICE_STORED_MASK::get(subdevice); break;
-        case PbHeader::TertOp::SetSubDevMask: break;
+        case PbHeader::TertOp::StoreSubDevMask:
+            subdevice = SUBDEVICE_STORED_MASK::set(subdevice, mask);
+            return Step::Done;
+        case PbHeader::TertOp::UseSubDevMask:
+            mask = SUBDEVICE_STORED_MASK::get(subdevice);
+            break;
+        case PbHeader::TertOp::SetSubDevMask:
+            break;
     }
     // Guess: a board with one GPU is sub-device 0, so bit 0 of the mask and of ID decide.
     subdevice = SUBDEVICE_STATUS::set(subdevice, mask & SUBDEVICE_ID::get(subdevice) & 1);
@@ -310,8 +335,10 @@ Pbdma::Step Pbdma::take_data(const u32* words, u32 count, u32& taken) {
         batch = 1;
     }
     Step step = Step::Done;
-    if (executing()) step = deliver(PB_HEADER_SUBCHANNEL::get(header), method, increment, words, batch, taken);
-    else taken = batch;
+    if (executing())
+        step = deliver(PB_HEADER_SUBCHANNEL::get(header), method, increment, words, batch, taken);
+    else
+        taken = batch;
     header = PB_HEADER_METHOD::set(header, (method + increment * taken) >> 2);
     if (taken != 0) header = PB_HEADER_FIRST::set(header, 0);
     fc_[PB_HEADER] = header;
@@ -383,16 +410,28 @@ Pbdma::Step Pbdma::engine_methods(u32 subchannel, u32 method, u32 increment, con
 Pbdma::Step Pbdma::engine_refusal(MethodResult result, u32 subchannel, u32 method, u32 data) {
     u32 bits = 0;
     switch (result) {
-        case MethodResult::Ok: return Step::Done;
-        case MethodResult::Busy: return stop(Outcome::WaitEngine);
+        case MethodResult::Ok:
+            return Step::Done;
+        case MethodResult::Busy:
+            return stop(Outcome::WaitEngine);
         case MethodResult::Error:
             stop(Outcome::Fault);
             return Step::DoneStop;
-        case MethodResult::IllegalMethod: bits = pbdma_intr::HCE_ILLEGAL_MTHD; break;
-        case MethodResult::IllegalClass: bits = pbdma_intr::HCE_ILLEGAL_CLASS; break;
-        case MethodResult::Privilege: bits = pbdma_intr::HCE_PRIV; break;
-        case MethodResult::RenderEnableOp: bits = pbdma_intr::HCE_RE_ILLEGAL_OP; break;
-        case MethodResult::RenderEnableAlign: bits = pbdma_intr::HCE_RE_ALIGNB; break;
+        case MethodResult::IllegalMethod:
+            bits = pbdma_intr::HCE_ILLEGAL_MTHD;
+            break;
+        case MethodResult::IllegalClass:
+            bits = pbdma_intr::HCE_ILLEGAL_CLASS;
+            break;
+        case MethodResult::Privilege:
+            bits = pbdma_intr::HCE_PRIV;
+            break;
+        case MethodResult::RenderEnableOp:
+            bits = pbdma_intr::HCE_RE_ILLEGAL_OP;
+            break;
+        case MethodResult::RenderEnableAlign:
+            bits = pbdma_intr::HCE_RE_ALIGNB;
+            break;
     }
     hce_dbg0 = method & (kMethodSpaceEnd - 4);
     hce_dbg1 = data;
@@ -471,7 +510,9 @@ u64 Pbdma::fetch_latency(u64 va) {
     return vid ? timing_.fetch_vidmem_ps : timing_.fetch_sysmem_ps;
 }
 
-void Pbdma::set_word(u32 index, u32 value) { (latched_ ? latch_ : fc_)[index] = value; }
+void Pbdma::set_word(u32 index, u32 value) {
+    (latched_ ? latch_ : fc_)[index] = value;
+}
 
 void Pbdma::reset() {
     channel_ = nullptr;

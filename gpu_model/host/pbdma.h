@@ -1,6 +1,6 @@
-// One PBDMA: loads a channel from its instance block, walks its GP ring and pushbuffer through the MMU, executes host methods and hands
-// the others to engines. Knows nothing of runlists; the host engine decides what it runs.
-// Source: dev_pbdma manual of TU104, clc46f.h.
+// One PBDMA: loads a channel from its instance block, walks its GP ring and pushbuffer through the MMU, executes host
+// methods and hands the others to engines. Knows nothing of runlists; the host engine decides what it runs. Source:
+// dev_pbdma manual of TU104, clc46f.h.
 #pragma once
 
 #include <span>
@@ -25,7 +25,8 @@ class Pbdma;
 // What a PBDMA asks of the host engine around it.
 class PbdmaOwner {
 public:
-    // The engine behind a subchannel 0..4. nullptr: none is modelled; engine_index still names its row, or is kNoEngine.
+    // The engine behind a subchannel 0..4. nullptr: none is modelled; engine_index still names its row, or is
+    // kNoEngine.
     virtual Engine* engine_for(const Pbdma& pbdma, u32 subchannel, u32& engine_index) = 0;
     // All engines that serve this PBDMA have finished the loaded channel's work.
     virtual bool engines_idle(const Pbdma& pbdma) = 0;
@@ -51,10 +52,12 @@ inline constexpr u8 kClientHubHost = 0x06;      // NV_PFAULT_CLIENT_HUB_HOST
 // NV_PPBDMA_INTR_0 and INTR_1 bits that the model raises.
 namespace pbdma_intr {
 inline constexpr u32 GPFIFO = 1u << 13, GPPTR = 1u << 14, GPENTRY = 1u << 15, GPCRC = 1u << 16, PBPTR = 1u << 17;
-inline constexpr u32 PBENTRY = 1u << 18, PBCRC = 1u << 19, CLEAR_FAULTED_ERROR = 1u << 20, METHOD = 1u << 21, METHODCRC = 1u << 22;
+inline constexpr u32 PBENTRY = 1u << 18, PBCRC = 1u << 19, CLEAR_FAULTED_ERROR = 1u << 20, METHOD = 1u << 21,
+                     METHODCRC = 1u << 22;
 inline constexpr u32 DEVICE = 1u << 23, SEMAPHORE = 1u << 25, ACQUIRE = 1u << 26, PRI = 1u << 27, PBSEG = 1u << 30;
 inline constexpr u32 SIGNATURE = 1u << 31;
-inline constexpr u32 HCE_RE_ILLEGAL_OP = 1u << 0, HCE_RE_ALIGNB = 1u << 1, HCE_PRIV = 1u << 2, HCE_ILLEGAL_MTHD = 1u << 3;
+inline constexpr u32 HCE_RE_ILLEGAL_OP = 1u << 0, HCE_RE_ALIGNB = 1u << 1, HCE_PRIV = 1u << 2,
+                     HCE_ILLEGAL_MTHD = 1u << 3;
 inline constexpr u32 HCE_ILLEGAL_CLASS = 1u << 4, CTXNOTVALID = 1u << 31;
 }  // namespace pbdma_intr
 
@@ -76,8 +79,8 @@ public:
         bool switch_tsg = false;
     };
 
-    Pbdma(sim::Kernel& kernel, const TimingParams& timing, PhysicalMemory& memory, Mmu& mmu, const GpuClock& clock, PbdmaOwner& owner,
-          u32 index, u32 runlist_id);
+    Pbdma(sim::Kernel& kernel, const TimingParams& timing, PhysicalMemory& memory, Mmu& mmu, const GpuClock& clock,
+          PbdmaOwner& owner, u32 index, u32 runlist_id);
 
     u32 index() const { return index_; }
     u32 runlist_id() const { return runlist_id_; }
@@ -135,7 +138,8 @@ public:
 
 private:
     static constexpr u32 kBurstWords = 4096;
-    // Done: go on. Stop: result_ says why, and the word stays to be taken again. DoneStop: stop, but the word is used up.
+    // Done: go on. Stop: result_ says why, and the word stays to be taken again. DoneStop: stop, but the word is used
+    // up.
     enum class Step : u8 { Done, Stop, DoneStop };
 
     Step fetch_entry();
@@ -191,8 +195,8 @@ private:
     bool userd_valid_ = false;
     Error error_;
     Result result_;
-    u64 cost_ps_ = 0;       // of this run so far
-    u64 word_va_ = 0;       // of the word being decoded
+    u64 cost_ps_ = 0;         // of this run so far
+    u64 word_va_ = 0;         // of the word being decoded
     std::vector<u32> words_;  // fetched ahead, kBurstWords at most; empty between runs
 };
 

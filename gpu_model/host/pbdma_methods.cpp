@@ -32,18 +32,37 @@ u64 get_u64(std::span<const u8> bytes) {
 Pbdma::Step Pbdma::host_method(u32 subchannel, u32 method, u32 data) {
     using namespace ramfc;
     switch (method) {
-        case nvc46f::SET_OBJECT: return set_object(subchannel, data);
-        case nvc46f::NOP: return Step::Done;
-        case nvc46f::SEMAPHOREA: fc_[ramfc::SEM_ADDR_HI] = SEMAPHOREA_OFFSET_UPPER::get(data); return Step::Done;
-        case nvc46f::SEMAPHOREB: fc_[ramfc::SEM_ADDR_LO] = data & ~u32{3}; return Step::Done;
-        case nvc46f::SEMAPHOREC: fc_[ramfc::SEM_PAYLOAD_LO] = data; return Step::Done;
-        case nvc46f::SEMAPHORED: return semaphore_d(data);
-        case nvc46f::NON_STALL_INTERRUPT: owner_.non_stall_interrupt(*this); return Step::Done;
-        case nvc46f::FB_FLUSH: return Step::Done;  // memory is coherent in the model
-        case nvc46f::MEM_OP_A: fc_[ramfc::MEM_OP_A] = data; return Step::Done;
-        case nvc46f::MEM_OP_B: fc_[ramfc::MEM_OP_B] = data; return Step::Done;
-        case nvc46f::MEM_OP_C: fc_[ramfc::MEM_OP_C] = data; return Step::Done;
-        case nvc46f::MEM_OP_D: return mem_op(data);
+        case nvc46f::SET_OBJECT:
+            return set_object(subchannel, data);
+        case nvc46f::NOP:
+            return Step::Done;
+        case nvc46f::SEMAPHOREA:
+            fc_[ramfc::SEM_ADDR_HI] = SEMAPHOREA_OFFSET_UPPER::get(data);
+            return Step::Done;
+        case nvc46f::SEMAPHOREB:
+            fc_[ramfc::SEM_ADDR_LO] = data & ~u32{3};
+            return Step::Done;
+        case nvc46f::SEMAPHOREC:
+            fc_[ramfc::SEM_PAYLOAD_LO] = data;
+            return Step::Done;
+        case nvc46f::SEMAPHORED:
+            return semaphore_d(data);
+        case nvc46f::NON_STALL_INTERRUPT:
+            owner_.non_stall_interrupt(*this);
+            return Step::Done;
+        case nvc46f::FB_FLUSH:
+            return Step::Done;  // memory is coherent in the model
+        case nvc46f::MEM_OP_A:
+            fc_[ramfc::MEM_OP_A] = data;
+            return Step::Done;
+        case nvc46f::MEM_OP_B:
+            fc_[ramfc::MEM_OP_B] = data;
+            return Step::Done;
+        case nvc46f::MEM_OP_C:
+            fc_[ramfc::MEM_OP_C] = data;
+            return Step::Done;
+        case nvc46f::MEM_OP_D:
+            return mem_op(data);
         case nvc46f::SET_REFERENCE: {
             Step step = wait_for_idle();
             if (step != Step::Done) return step;
@@ -51,12 +70,22 @@ Pbdma::Step Pbdma::host_method(u32 subchannel, u32 method, u32 data) {
             write_back(true);
             return Step::Done;
         }
-        case nvc46f::SEM_ADDR_LO: fc_[ramfc::SEM_ADDR_LO] = data & ~u32{3}; return Step::Done;
-        case nvc46f::SEM_ADDR_HI: fc_[ramfc::SEM_ADDR_HI] = SEM_ADDR_HI_OFFSET::get(data); return Step::Done;
-        case nvc46f::SEM_PAYLOAD_LO: fc_[ramfc::SEM_PAYLOAD_LO] = data; return Step::Done;
-        case nvc46f::SEM_PAYLOAD_HI: fc_[ramfc::SEM_PAYLOAD_HI] = data; return Step::Done;
-        case nvc46f::SEM_EXECUTE: return sem_execute(data);
-        case nvc46f::WFI: return wait_for_idle();
+        case nvc46f::SEM_ADDR_LO:
+            fc_[ramfc::SEM_ADDR_LO] = data & ~u32{3};
+            return Step::Done;
+        case nvc46f::SEM_ADDR_HI:
+            fc_[ramfc::SEM_ADDR_HI] = SEM_ADDR_HI_OFFSET::get(data);
+            return Step::Done;
+        case nvc46f::SEM_PAYLOAD_LO:
+            fc_[ramfc::SEM_PAYLOAD_LO] = data;
+            return Step::Done;
+        case nvc46f::SEM_PAYLOAD_HI:
+            fc_[ramfc::SEM_PAYLOAD_HI] = data;
+            return Step::Done;
+        case nvc46f::SEM_EXECUTE:
+            return sem_execute(data);
+        case nvc46f::WFI:
+            return wait_for_idle();
         case nvc46f::CRC_CHECK: {
             u32 crc = fc_[METHOD_CRC];
             fc_[METHOD_CRC] = 0;
@@ -64,14 +93,20 @@ Pbdma::Step Pbdma::host_method(u32 subchannel, u32 method, u32 data) {
         }
         case nvc46f::YIELD:
             switch (YIELD_OP::get(data)) {
-                case YIELD_OP_NOP: return Step::Done;
+                case YIELD_OP_NOP:
+                    return Step::Done;
                 case YIELD_OP_RUNLIST_TIMESLICE:
-                case YIELD_OP_TSG: stop(Outcome::Yield); return Step::DoneStop;
-                default: return fail(pbdma_intr::METHOD, 0, word_va_, method, data);
+                case YIELD_OP_TSG:
+                    stop(Outcome::Yield);
+                    return Step::DoneStop;
+                default:
+                    return fail(pbdma_intr::METHOD, 0, word_va_, method, data);
             }
-        case nvc46f::CLEAR_FAULTED: return clear_faulted(data);
+        case nvc46f::CLEAR_FAULTED:
+            return clear_faulted(data);
         case nvc46f::ILLEGAL:
-        default: return fail(pbdma_intr::METHOD, 0, word_va_, method | subchannel << 16, data);
+        default:
+            return fail(pbdma_intr::METHOD, 0, word_va_, method | subchannel << 16, data);
     }
 }
 
@@ -79,13 +114,15 @@ Pbdma::Step Pbdma::set_object(u32 subchannel, u32 data) {
     if (subchannel >= kSoftwareSubchannels || SET_OBJECT_ENGINE::get(data) == SET_OBJECT_ENGINE_SW) return Step::Done;
     u32 engine_index = kNoEngine;
     Engine* engine = owner_.engine_for(*this, subchannel, engine_index);
-    if (engine == nullptr) return fail(0, pbdma_intr::CTXNOTVALID, word_va_, nvc46f::SET_OBJECT | subchannel << 16, data);
+    if (engine == nullptr)
+        return fail(0, pbdma_intr::CTXNOTVALID, word_va_, nvc46f::SET_OBJECT | subchannel << 16, data);
     if (engine->class_id() == cls::TURING_DMA_COPY_A) {
         // Only checked here; a copy engine never sees it.
         if (engine->accepts_class(SET_OBJECT_NVCLASS::get(data))) return Step::Done;
         return engine_refusal(MethodResult::IllegalClass, subchannel, nvc46f::SET_OBJECT, data);
     }
-    return engine_refusal(engine->method(context_, subchannel, nvc46f::SET_OBJECT, data), subchannel, nvc46f::SET_OBJECT, data);
+    return engine_refusal(engine->method(context_, subchannel, nvc46f::SET_OBJECT, data), subchannel,
+                          nvc46f::SET_OBJECT, data);
 }
 
 Pbdma::Step Pbdma::wait_for_idle() {
@@ -105,7 +142,8 @@ Pbdma::Step Pbdma::sem_execute(u32 data) {
     u64 alignment = releases && timestamp ? 16 : is_64bit ? 8 : 4;
     if (va % alignment != 0) return fail(pbdma_intr::SEMAPHORE, 0, word_va_, nvc46f::SEM_EXECUTE, data);
     switch (operation) {
-        case SEM_EXECUTE_OPERATION_RELEASE: return release(va, payload, is_64bit, timestamp, wfi);
+        case SEM_EXECUTE_OPERATION_RELEASE:
+            return release(va, payload, is_64bit, timestamp, wfi);
         case SEM_EXECUTE_OPERATION_REDUCTION:
             return reduction(va, payload, is_64bit, SEM_EXECUTE_REDUCTION::get(data),
                              SEM_EXECUTE_REDUCTION_FORMAT::get(data) == SEM_EXECUTE_REDUCTION_FORMAT_SIGNED, wfi);
@@ -115,7 +153,8 @@ Pbdma::Step Pbdma::sem_execute(u32 data) {
         case SEM_EXECUTE_OPERATION_ACQ_AND:
         case SEM_EXECUTE_OPERATION_ACQ_NOR:
             return acquire(va, payload, is_64bit, operation, SEM_EXECUTE_ACQUIRE_SWITCH_TSG::get(data) != 0);
-        default: return fail(pbdma_intr::SEMAPHORE, 0, word_va_, nvc46f::SEM_EXECUTE, data);
+        default:
+            return fail(pbdma_intr::SEMAPHORE, 0, word_va_, nvc46f::SEM_EXECUTE, data);
     }
 }
 
@@ -130,15 +169,20 @@ Pbdma::Step Pbdma::semaphore_d(u32 data) {
     u64 alignment = operation == SEMAPHORED_OPERATION_RELEASE && four_words ? 16 : 4;
     if (va % alignment != 0) return fail(pbdma_intr::SEMAPHORE, 0, word_va_, nvc46f::SEMAPHORED, data);
     switch (operation) {
-        case SEMAPHORED_OPERATION_ACQUIRE: return acquire(va, payload, false, SEM_EXECUTE_OPERATION_ACQUIRE, switch_tsg);
-        case SEMAPHORED_OPERATION_RELEASE: return release(va, payload, false, four_words, wfi);
+        case SEMAPHORED_OPERATION_ACQUIRE:
+            return acquire(va, payload, false, SEM_EXECUTE_OPERATION_ACQUIRE, switch_tsg);
+        case SEMAPHORED_OPERATION_RELEASE:
+            return release(va, payload, false, four_words, wfi);
         // The class's older comparison is the circular one.
-        case SEMAPHORED_OPERATION_ACQ_GEQ: return acquire(va, payload, false, SEM_EXECUTE_OPERATION_ACQ_CIRC_GEQ, switch_tsg);
-        case SEMAPHORED_OPERATION_ACQ_AND: return acquire(va, payload, false, SEM_EXECUTE_OPERATION_ACQ_AND, switch_tsg);
+        case SEMAPHORED_OPERATION_ACQ_GEQ:
+            return acquire(va, payload, false, SEM_EXECUTE_OPERATION_ACQ_CIRC_GEQ, switch_tsg);
+        case SEMAPHORED_OPERATION_ACQ_AND:
+            return acquire(va, payload, false, SEM_EXECUTE_OPERATION_ACQ_AND, switch_tsg);
         case SEMAPHORED_OPERATION_REDUCTION:
             return reduction(va, payload, false, SEMAPHORED_REDUCTION::get(data),
                              SEMAPHORED_FORMAT::get(data) == SEMAPHORED_FORMAT_SIGNED, wfi);
-        default: return fail(pbdma_intr::SEMAPHORE, 0, word_va_, nvc46f::SEMAPHORED, data);
+        default:
+            return fail(pbdma_intr::SEMAPHORE, 0, word_va_, nvc46f::SEMAPHORED, data);
     }
 }
 
@@ -165,18 +209,21 @@ Pbdma::Step Pbdma::acquire(u64 va, u64 payload, bool is_64bit, u32 operation, bo
         channel.acquiring = true;
         channel.acquire_va = va;
         u64 cycles = u64{ACQUIRE_RETRY_MAN::get(setting)} << ACQUIRE_RETRY_EXP::get(setting);
-        channel.acquire_backoff_ps = std::clamp<u64>(cycles * timing_.host_clock_ps, timing_.host_clock_ps, timing_.acquire_poll_max_ps);
+        channel.acquire_backoff_ps =
+            std::clamp<u64>(cycles * timing_.host_clock_ps, timing_.host_clock_ps, timing_.acquire_poll_max_ps);
         channel.acquire_deadline = SimTime::max();
         if (ACQUIRE_TIMEOUT_EN::get(setting) != 0) {
             constexpr u64 kUnitsMax = 0x7FFF8000;
-            u64 units = std::min(u64{ACQUIRE_TIMEOUT_MAN::get(setting)} << ACQUIRE_TIMEOUT_EXP::get(setting), kUnitsMax);
+            u64 units =
+                std::min(u64{ACQUIRE_TIMEOUT_MAN::get(setting)} << ACQUIRE_TIMEOUT_EXP::get(setting), kUnitsMax);
             channel.acquire_deadline = now + SimTime::from_ns(units * 1024);
         }
     } else if (now >= channel.acquire_deadline) {
         channel.acquiring = false;
         return fail(pbdma_intr::ACQUIRE, 0, va, nvc46f::SEM_EXECUTE, fc_[ramfc::SEM_EXECUTE]);
     } else {
-        // Polls get rarer: the model's own releases wake the channel at once, so only stores by the CPU wait for a poll.
+        // Polls get rarer: the model's own releases wake the channel at once, so only stores by the CPU wait for a
+        // poll.
         channel.acquire_backoff_ps = std::min(channel.acquire_backoff_ps * 2, timing_.acquire_poll_max_ps);
     }
     kernel_.watchdog().polled("host", "semaphore acquire", va, value, now);
@@ -202,7 +249,8 @@ Pbdma::Step Pbdma::release(u64 va, u64 payload, bool is_64bit, bool timestamp, b
     put_u64(bytes, payload);
     // A 32-bit record with a timestamp has a zero word after the payload.
     std::size_t width = is_64bit || timestamp ? 8 : 4;
-    if (!mmu_.write(context_.space, GpuVa{va}, std::span<const u8>(bytes).first(width), client(), mmu_fault)) return fault(mmu_fault);
+    if (!mmu_.write(context_.space, GpuVa{va}, std::span<const u8>(bytes).first(width), client(), mmu_fault))
+        return fault(mmu_fault);
     ReleaseFormat format = timestamp ? (is_64bit ? ReleaseFormat::Timestamp64 : ReleaseFormat::Timestamp32)
                                      : (is_64bit ? ReleaseFormat::Word64 : ReleaseFormat::Word32);
     kernel_.journal().append(records::semaphore_release, kernel_.now(),
@@ -219,9 +267,10 @@ Pbdma::Step Pbdma::reduction(u64 va, u64 payload, bool is_64bit, u32 op, bool is
     }
     u64 result = 0;
     u32 result_32 = 0;
-    bool legal = op <= static_cast<u32>(Reduction::Dec) &&
-                 (is_64bit ? reduce_u64(static_cast<Reduction>(op), is_signed, 0, payload, result)
-                           : reduce_u32(static_cast<Reduction>(op), is_signed, 0, static_cast<u32>(payload), result_32));
+    bool legal =
+        op <= static_cast<u32>(Reduction::Dec) &&
+        (is_64bit ? reduce_u64(static_cast<Reduction>(op), is_signed, 0, payload, result)
+                  : reduce_u32(static_cast<Reduction>(op), is_signed, 0, static_cast<u32>(payload), result_32));
     if (!legal) return fail(pbdma_intr::SEMAPHORE, 0, word_va_, nvc46f::SEM_EXECUTE, fc_[ramfc::SEM_EXECUTE]);
     Step step = pay(timing_.semaphore_release_vidmem_ps);
     if (step != Step::Done) return step;
@@ -233,7 +282,8 @@ Pbdma::Step Pbdma::reduction(u64 va, u64 payload, bool is_64bit, u32 op, bool is
     if (is_64bit) {
         reduce_u64(static_cast<Reduction>(op), is_signed, memory, payload, result);
     } else {
-        reduce_u32(static_cast<Reduction>(op), is_signed, static_cast<u32>(memory), static_cast<u32>(payload), result_32);
+        reduce_u32(static_cast<Reduction>(op), is_signed, static_cast<u32>(memory), static_cast<u32>(payload),
+                   result_32);
         result = result_32;
     }
     put_u64(word, result);
@@ -255,7 +305,8 @@ Pbdma::Step Pbdma::mem_op(u32 data) {
         case MEM_OP_D_OPERATION_MMU_TLB_INVALIDATE:
         case MEM_OP_D_OPERATION_MMU_TLB_INVALIDATE_TARGETED: {
             TlbInvalidate request;
-            bool target_known = aperture_from_target(MEM_OP_C_TLB_INVALIDATE_PDB_APERTURE::get(c), request.pdb.aperture);
+            bool target_known =
+                aperture_from_target(MEM_OP_C_TLB_INVALIDATE_PDB_APERTURE::get(c), request.pdb.aperture);
             request.all_pdb = MEM_OP_C_TLB_INVALIDATE_PDB::get(c) == MEM_OP_C_TLB_INVALIDATE_PDB_ALL;
             if (!privileged || (!request.all_pdb && !target_known)) break;
             request.pdb.value = u64{MEM_OP_C_TLB_INVALIDATE_PDB_ADDR_LO::get(c)} << 12 |
@@ -275,18 +326,21 @@ Pbdma::Step Pbdma::mem_op(u32 data) {
             mmu_.invalidate(request);
             return Step::Done;
         }
-        // Memory is coherent and every engine's access is complete when its event ends, so barriers and flushes hold already.
+        // Memory is coherent and every engine's access is complete when its event ends, so barriers and flushes hold
+        // already.
         case MEM_OP_D_OPERATION_MEMBAR:
         case MEM_OP_D_OPERATION_L2_PEERMEM_INVALIDATE:
         case MEM_OP_D_OPERATION_L2_SYSMEM_INVALIDATE:
         case MEM_OP_D_OPERATION_L2_CLEAN_COMPTAGS:
         case MEM_OP_D_OPERATION_L2_FLUSH_DIRTY:
-        case MEM_OP_D_OPERATION_L2_WAIT_FOR_SYS_PENDING_READS: return Step::Done;
+        case MEM_OP_D_OPERATION_L2_WAIT_FOR_SYS_PENDING_READS:
+            return Step::Done;
         // No access counter ever counts in the model, so clearing one is exact.
         case MEM_OP_D_OPERATION_ACCESS_COUNTER_CLR:
             if (!privileged) break;
             return Step::Done;
-        default: break;
+        default:
+            break;
     }
     return fail(pbdma_intr::METHOD, 0, word_va_, nvc46f::MEM_OP_D, data);
 }

@@ -1,5 +1,5 @@
-// One runlist: its registers and the parsed list of channel groups. The list is read from memory once, when SUBMIT is written.
-// Source: dev_fifo, dev_ram (RAMRL) manuals of TU104.
+// One runlist: its registers and the parsed list of channel groups. The list is read from memory once, when SUBMIT is
+// written. Source: dev_fifo, dev_ram (RAMRL) manuals of TU104.
 #pragma once
 
 #include <vector>
@@ -41,11 +41,12 @@ struct Runlist {
     bool submit_pending = false;
 
     std::vector<TsgEntry> tsgs;
-    u32 current = 0;           // index of the group that has the runlist
+    u32 current = 0;  // index of the group that has the runlist
     SimTime slice_end;
     bool slice_timer = false;  // an event for slice_end is pending
 
-    // Reads and checks the list that BASE and SUBMIT name into tsgs. False: the list is malformed (BAD_TSG) and tsgs is empty.
+    // Reads and checks the list that BASE and SUBMIT name into tsgs. False: the list is malformed (BAD_TSG) and tsgs is
+    // empty.
     bool load(PhysicalMemory& memory);
     u32 channel_count() const;
     void visit(sim::StateVisitor& visitor);

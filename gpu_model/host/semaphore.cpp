@@ -8,11 +8,16 @@ namespace {
 template <typename Word, typename Signed>
 bool holds(AcquireOp op, Word memory, Word payload) {
     switch (op) {
-        case AcquireOp::Equal: return memory == payload;
-        case AcquireOp::StrictGeq: return memory >= payload;
-        case AcquireOp::CircGeq: return static_cast<Signed>(memory - payload) >= 0;
-        case AcquireOp::And: return (memory & payload) != 0;
-        case AcquireOp::Nor: return static_cast<Word>(~(memory | payload)) != 0;
+        case AcquireOp::Equal:
+            return memory == payload;
+        case AcquireOp::StrictGeq:
+            return memory >= payload;
+        case AcquireOp::CircGeq:
+            return static_cast<Signed>(memory - payload) >= 0;
+        case AcquireOp::And:
+            return (memory & payload) != 0;
+        case AcquireOp::Nor:
+            return static_cast<Word>(~(memory | payload)) != 0;
     }
     return false;
 }

@@ -1,5 +1,5 @@
-// Read-modify-write operations on memory words, as host semaphores, copy-engine semaphores and report semaphores ask for them.
-// Source: clc46f.h and clc5b5.h REDUCTION fields, dev_pbdma manual.
+// Read-modify-write operations on memory words, as host semaphores, copy-engine semaphores and report semaphores ask
+// for them. Source: clc46f.h and clc5b5.h REDUCTION fields, dev_pbdma manual.
 #pragma once
 
 #include "gpu_model/addresses.h"

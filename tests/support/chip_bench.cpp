@@ -272,6 +272,18 @@ u32 ChipBench::gp_get(const BenchChannel& channel) {
     return vram.read_u32(channel.userd + ramuserd::GP_GET);
 }
 
+void ChipBench::visit(sim::StateVisitor& visitor) {
+    visitor.field("kernel", kernel);
+    visitor.field("vram", vram);
+    visitor.field("sysmem", sysmem.memory);
+    visitor.field("intr", intr);
+    visitor.field("mmu", mmu);
+    visitor.field("ptimer", ptimer);
+    visitor.field("host", host);
+    visitor.field("ce_unit", ce_unit);
+    for (std::unique_ptr<Engine>& engine : engines) visitor.field("engine", *engine);
+}
+
 void ChipBench::run(SimTime span) {
     kernel.events().run_until(kernel.now() + span);
 }

@@ -98,6 +98,8 @@ public:
     void submit(BenchChannel& channel, const std::vector<u32>& words);  // push and ring
     u32 gp_get(const BenchChannel& channel);
     bool idle(const BenchChannel& channel) { return gp_get(channel) == channel.gp_put; }
+    // All state of the machine: kernel, memories, chip.
+    void visit(sim::StateVisitor& visitor);
     // Runs for a span of virtual time.
     void run(SimTime span = SimTime::from_ms(10));
 

@@ -1,5 +1,5 @@
-// Method state, launch checks, completion and interrupts of one copy engine. The data movement is in ce_copy.cpp, the register block in
-// ce_unit.cpp.
+// Method state, launch checks, completion and interrupts of one copy engine. The data movement is in ce_copy.cpp, the
+// register block in ce_unit.cpp.
 #include "gpu_model/engine/ce/ce.h"
 
 #include <algorithm>
@@ -24,7 +24,9 @@ constexpr u32 kGobBytes = 512;
 constexpr u32 BLOCKPIPE = 1u << 0, NONBLOCKPIPE = 1u << 1, LAUNCHERR = 1u << 2;
 constexpr u32 kStallBits = 0x7D;
 
-u64 word64(const Ce::State& state, u32 upper, u32 lower) { return u64{state[upper / 4] & 0x1FFFF} << 32 | state[lower / 4]; }
+u64 word64(const Ce::State& state, u32 upper, u32 lower) {
+    return u64{state[upper / 4] & 0x1FFFF} << 32 | state[lower / 4];
+}
 
 void put_u64(std::span<u8> out, u64 value) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<u8>(value >> 8 * i);
@@ -39,16 +41,23 @@ u64 get_u64(std::span<const u8> bytes) {
 // NV_..._PHYS_MODE_TARGET. False: undefined.
 bool physical_aperture(u32 mode, Aperture& out) {
     switch (SET_SRC_PHYS_MODE_TARGET::get(mode)) {
-        case SET_SRC_PHYS_MODE_TARGET_LOCAL_FB: out = Aperture::Vid; return true;
-        case SET_SRC_PHYS_MODE_TARGET_COHERENT_SYSMEM: out = Aperture::SysCoh; return true;
-        case SET_SRC_PHYS_MODE_TARGET_NONCOHERENT_SYSMEM: out = Aperture::SysNonCoh; return true;
-        default: return false;
+        case SET_SRC_PHYS_MODE_TARGET_LOCAL_FB:
+            out = Aperture::Vid;
+            return true;
+        case SET_SRC_PHYS_MODE_TARGET_COHERENT_SYSMEM:
+            out = Aperture::SysCoh;
+            return true;
+        case SET_SRC_PHYS_MODE_TARGET_NONCOHERENT_SYSMEM:
+            out = Aperture::SysNonCoh;
+            return true;
+        default:
+            return false;
     }
 }
 
 // The block-linear half of a surface. `first` is SET_SRC_BLOCK_SIZE or SET_DST_BLOCK_SIZE: both groups have one layout.
-LaunchErr decode_block_linear(const Ce::State& state, u32 first, u32 origin_x, const CopyDescriptor& copy, u32 element_bytes,
-                              CopySurface& surface) {
+LaunchErr decode_block_linear(const Ce::State& state, u32 first, u32 origin_x, const CopyDescriptor& copy,
+                              u32 element_bytes, CopySurface& surface) {
     constexpr u32 kWidth = SET_DST_WIDTH - SET_DST_BLOCK_SIZE, kHeight = SET_DST_HEIGHT - SET_DST_BLOCK_SIZE;
     constexpr u32 kDepth = SET_DST_DEPTH - SET_DST_BLOCK_SIZE, kLayer = SET_DST_LAYER - SET_DST_BLOCK_SIZE;
     u32 block = state[first / 4];
@@ -63,7 +72,8 @@ LaunchErr decode_block_linear(const Ce::State& state, u32 first, u32 origin_x, c
     surface.origin_x_bytes = x * element_bytes;
     surface.origin_y = state[(origin_x + 4) / 4];
     bool sizes_defined = SET_DST_BLOCK_SIZE_WIDTH::get(block) == SET_DST_BLOCK_SIZE_WIDTH_ONE_GOB &&
-                         surface.block_height_log2 <= kBlockGobsLog2Max && surface.block_depth_log2 <= kBlockGobsLog2Max &&
+                         surface.block_height_log2 <= kBlockGobsLog2Max &&
+                         surface.block_depth_log2 <= kBlockGobsLog2Max &&
                          SET_DST_BLOCK_SIZE_GOB_HEIGHT::get(block) == SET_DST_BLOCK_SIZE_GOB_HEIGHT_GOB_HEIGHT_FERMI_8;
     if (!sizes_defined) return LaunchErr::InvalidValue;
     if (surface.base % kGobBytes != 0) return LaunchErr::InvalidAlignment;
@@ -91,7 +101,8 @@ LaunchErr decode_remap(const Ce::State& state, CopyDescriptor& copy) {
                      SET_REMAP_COMPONENTS_DST_Z::get(components), SET_REMAP_COMPONENTS_DST_W::get(components)};
     for (u32 i = 0; i < copy.dst_components; ++i) {
         if (selects[i] > SET_REMAP_COMPONENTS_DST_X_NO_WRITE) return LaunchErr::InvalidValue;
-        if (selects[i] <= SET_REMAP_COMPONENTS_DST_X_SRC_W && selects[i] >= copy.src_components) return LaunchErr::BadSrcPixelCompRef;
+        if (selects[i] <= SET_REMAP_COMPONENTS_DST_X_SRC_W && selects[i] >= copy.src_components)
+            return LaunchErr::BadSrcPixelCompRef;
         copy.select[i] = static_cast<RemapSelect>(selects[i]);
     }
     return LaunchErr::NoErr;
@@ -99,15 +110,25 @@ LaunchErr decode_remap(const Ce::State& state, CopyDescriptor& copy) {
 
 }  // namespace
 
-Ce::Ce(sim::Kernel& kernel, const ChipSpec& spec, u32 engine_index, const TimingParams& timing, PhysicalMemory& memory, Mmu& mmu,
-       IntrTree& intr, const GpuClock& clock, EngineHost& host)
-    : kernel_(kernel), row_(spec.engines[engine_index]), engine_index_(engine_index), timing_(timing), memory_(memory), mmu_(mmu),
-      intr_(intr), clock_(clock), host_(host), name_(fmt::format("ce{}", row_.instance)) {
+Ce::Ce(sim::Kernel& kernel, const ChipSpec& spec, u32 engine_index, const TimingParams& timing, PhysicalMemory& memory,
+       Mmu& mmu, IntrTree& intr, const GpuClock& clock, EngineHost& host)
+    : kernel_(kernel),
+      row_(spec.engines[engine_index]),
+      engine_index_(engine_index),
+      timing_(timing),
+      memory_(memory),
+      mmu_(mmu),
+      intr_(intr),
+      clock_(clock),
+      host_(host),
+      name_(fmt::format("ce{}", row_.instance)) {
     target_ = kernel.events().add_target("gpu." + name_, *this);
     reset();
 }
 
-Ce::~Ce() { kernel_.events().remove_target(target_); }
+Ce::~Ce() {
+    kernel_.events().remove_target(target_);
+}
 
 MethodResult Ce::method(const ChannelContext& channel, u32, u32 method, u32 data) {
     static const MethodTable& table = *find_method_table(cls::TURING_DMA_COPY_A);
@@ -176,14 +197,16 @@ LaunchErr Ce::decode(const State& state, u32 data, Job& job) const {
     job.semaphore_payload = state[SET_SEMAPHORE_PAYLOAD / 4];
     job.render_mode = state[kRenderWritten] != 0 ? SET_RENDER_ENABLE_C_MODE::get(state[SET_RENDER_ENABLE_C / 4])
                                                  : SET_RENDER_ENABLE_C_MODE_TRUE;
-    job.render_va = u64{SET_RENDER_ENABLE_A_UPPER::get(state[SET_RENDER_ENABLE_A / 4])} << 32 | state[SET_RENDER_ENABLE_B / 4];
+    job.render_va =
+        u64{SET_RENDER_ENABLE_A_UPPER::get(state[SET_RENDER_ENABLE_A / 4])} << 32 | state[SET_RENDER_ENABLE_B / 4];
     if (semaphore != LAUNCH_DMA_SEMAPHORE_TYPE_NONE) {
         bool reduces = LAUNCH_DMA_SEMAPHORE_REDUCTION_ENABLE::get(data) != 0;
         bool four_words = semaphore == LAUNCH_DMA_SEMAPHORE_TYPE_RELEASE_FOUR_WORD_SEMAPHORE && !reduces;
         if (job.semaphore_va % (four_words ? 16 : 4) != 0) return LaunchErr::InvalidAlignment;
         u32 ignored = 0;
         bool is_signed = LAUNCH_DMA_SEMAPHORE_REDUCTION_SIGN::get(data) == LAUNCH_DMA_SEMAPHORE_REDUCTION_SIGN_SIGNED;
-        if (reduces && !reduce_u32(static_cast<Reduction>(LAUNCH_DMA_SEMAPHORE_REDUCTION::get(data)), is_signed, 0, 0, ignored)) {
+        if (reduces &&
+            !reduce_u32(static_cast<Reduction>(LAUNCH_DMA_SEMAPHORE_REDUCTION::get(data)), is_signed, 0, 0, ignored)) {
             return LaunchErr::InvalidValue;
         }
     }
@@ -207,13 +230,16 @@ LaunchErr Ce::decode_copy(const State& state, u32 data, CopyDescriptor& copy) co
     copy.dst.physical = LAUNCH_DMA_DST_TYPE::get(data) == LAUNCH_DMA_DST_TYPE_PHYSICAL;
     copy.src.block_linear = LAUNCH_DMA_SRC_MEMORY_LAYOUT::get(data) == LAUNCH_DMA_SRC_MEMORY_LAYOUT_BLOCKLINEAR;
     copy.dst.block_linear = LAUNCH_DMA_DST_MEMORY_LAYOUT::get(data) == LAUNCH_DMA_DST_MEMORY_LAYOUT_BLOCKLINEAR;
-    if (copy.src.physical && !physical_aperture(state[SET_SRC_PHYS_MODE / 4], copy.src.aperture)) return LaunchErr::InvalidValue;
-    if (copy.dst.physical && !physical_aperture(state[SET_DST_PHYS_MODE / 4], copy.dst.aperture)) return LaunchErr::InvalidValue;
+    if (copy.src.physical && !physical_aperture(state[SET_SRC_PHYS_MODE / 4], copy.src.aperture))
+        return LaunchErr::InvalidValue;
+    if (copy.dst.physical && !physical_aperture(state[SET_DST_PHYS_MODE / 4], copy.dst.aperture))
+        return LaunchErr::InvalidValue;
     if (copy.line_elements == 0 || copy.line_count == 0) return LaunchErr::NoErr;
     // A source that nothing reads is not checked: fills leave old values in its methods.
     if (copy.reads_source()) {
         if (copy.src.block_linear) {
-            code = decode_block_linear(state, SET_SRC_BLOCK_SIZE, SRC_ORIGIN_X, copy, copy.src_element_bytes(), copy.src);
+            code =
+                decode_block_linear(state, SET_SRC_BLOCK_SIZE, SRC_ORIGIN_X, copy, copy.src_element_bytes(), copy.src);
         } else if (copy.line_count > 1) {
             code = check_pitch(copy.src, copy.line_elements * copy.src_element_bytes(), LaunchErr::SrcLineExceedsPitch,
                                LaunchErr::SrcLineExceedsNegPitch);
@@ -234,7 +260,8 @@ bool Ce::in_system_memory(const Job& job, const CopySurface& surface) {
     if (surface.physical) return surface.aperture != Aperture::Vid;
     Translation translation;
     MmuFault ignored;
-    bool mapped = mmu_.translate(job.space, GpuVa{surface.base}, 1, AccessType::Prefetch, client(job), translation, ignored);
+    bool mapped =
+        mmu_.translate(job.space, GpuVa{surface.base}, 1, AccessType::Prefetch, client(job), translation, ignored);
     return mapped && translation.pa.aperture != Aperture::Vid;
 }
 
@@ -247,7 +274,8 @@ u64 Ce::slice_ps(const Job& job) {
     // The slice ends at whichever bound comes first, as in Copier::advance().
     u64 bytes = line_bytes > Copier::kSliceBytes / lines ? Copier::kSliceBytes : line_bytes * lines;
     u64 rate = copy.reads_source() ? timing_.dram_copy_bytes_per_us / 2 : timing_.dram_copy_bytes_per_us;
-    if (copy.reads_source() && in_system_memory(job, copy.src)) rate = std::min(rate, timing_.pcie_to_device_bytes_per_us);
+    if (copy.reads_source() && in_system_memory(job, copy.src))
+        rate = std::min(rate, timing_.pcie_to_device_bytes_per_us);
     if (in_system_memory(job, copy.dst)) rate = std::min(rate, timing_.pcie_to_host_bytes_per_us);
     return ps + transfer_time(bytes, std::max<u64>(rate, 1)).ps + (lines - 1) * timing_.ce_line_ps;
 }
@@ -274,7 +302,8 @@ void Ce::complete() {
         if (!copier.advance(job.copy, job.progress, fault)) return fail(fault);
         if (!job.progress.done(job.copy)) {
             SIM_PROBE(kernel_, "ce.sliced");
-            job.event = kernel_.events().schedule(now() + SimTime{slice_ps(job)}, sim::Phase::Device, target_, kOpComplete);
+            job.event =
+                kernel_.events().schedule(now() + SimTime{slice_ps(job)}, sim::Phase::Device, target_, kOpComplete);
             return;
         }
     }
@@ -286,7 +315,8 @@ void Ce::complete() {
         blocked_ = true;
     } else if (interrupt == LAUNCH_DMA_INTERRUPT_TYPE_NON_BLOCKING) {
         intr_status_ |= NONBLOCKPIPE;
-        if ((intr_en_ & NONBLOCKPIPE) != 0 && row_.intr_nonstall_vector < IntrTree::kVectors) intr_.pulse(row_.intr_nonstall_vector);
+        if ((intr_en_ & NONBLOCKPIPE) != 0 && row_.intr_nonstall_vector < IntrTree::kVectors)
+            intr_.pulse(row_.intr_nonstall_vector);
     }
     update_interrupt();
     finish(records::CeOutcome::Done);
@@ -321,9 +351,10 @@ bool Ce::release(const Job& job, MmuFault& fault) {
     if (LAUNCH_DMA_SEMAPHORE_REDUCTION_ENABLE::get(job.launch) != 0) {
         if (!mmu_.read(job.space, GpuVa{job.semaphore_va}, word, client(job), fault)) return false;
         u32 result = 0;
-        bool is_signed = LAUNCH_DMA_SEMAPHORE_REDUCTION_SIGN::get(job.launch) == LAUNCH_DMA_SEMAPHORE_REDUCTION_SIGN_SIGNED;
-        reduce_u32(static_cast<Reduction>(LAUNCH_DMA_SEMAPHORE_REDUCTION::get(job.launch)), is_signed, static_cast<u32>(get_u64(word)),
-                   job.semaphore_payload, result);
+        bool is_signed =
+            LAUNCH_DMA_SEMAPHORE_REDUCTION_SIGN::get(job.launch) == LAUNCH_DMA_SEMAPHORE_REDUCTION_SIGN_SIGNED;
+        reduce_u32(static_cast<Reduction>(LAUNCH_DMA_SEMAPHORE_REDUCTION::get(job.launch)), is_signed,
+                   static_cast<u32>(get_u64(word)), job.semaphore_payload, result);
         stored = result;
         format = records::ReleaseFormat::CeReduction;
     } else if (type == LAUNCH_DMA_SEMAPHORE_TYPE_RELEASE_FOUR_WORD_SEMAPHORE) {
@@ -335,13 +366,15 @@ bool Ce::release(const Job& job, MmuFault& fault) {
     }
     put_u64(word, stored);
     if (!mmu_.write(job.space, GpuVa{job.semaphore_va}, word, client(job), fault)) return false;
-    kernel_.journal().append(records::semaphore_release, now(), {job.chid, job.semaphore_va, stored, static_cast<u64>(format)});
+    kernel_.journal().append(records::semaphore_release, now(),
+                             {job.chid, job.semaphore_va, stored, static_cast<u64>(format)});
     return true;
 }
 
 void Ce::record(const Job& job, u64 outcome) {
-    kernel_.journal().append(records::ce_launch, now(),
-                             {row_.instance, job.chid, job.launch, job.copy.dst_bytes(), job.copy.src.base, job.copy.dst.base, outcome});
+    kernel_.journal().append(
+        records::ce_launch, now(),
+        {row_.instance, job.chid, job.launch, job.copy.dst_bytes(), job.copy.src.base, job.copy.dst.base, outcome});
 }
 
 void Ce::finish(records::CeOutcome outcome) {
@@ -367,7 +400,9 @@ void Ce::launch_error(const Job& job, LaunchErr code) {
     host_.engine_error(engine_index_, job.chid, launcherr_, job.launch);
 }
 
-void Ce::update_interrupt() { intr_.set_level(row_.intr_stall_vector, (intr_status_ & intr_en_ & kStallBits) != 0); }
+void Ce::update_interrupt() {
+    intr_.set_level(row_.intr_stall_vector, (intr_status_ & intr_en_ & kStallBits) != 0);
+}
 
 MmuClient Ce::client(const Job& job) const {
     MmuClient client;
@@ -403,20 +438,30 @@ u32 Ce::read(u32 offset) const {
     using STALLREQ = sim::Field<8, 8>;
     using STALLACK = sim::Field<9, 9>;
     switch (offset) {
-        case 0x00: return job_ ? 1 : 0;     // STATUS
-        case 0x04: return kUnbound;         // BIND_STATUS
-        case 0x0C: return intr_en_;
-        case 0x10: return intr_status_;
-        case 0x14: return opt_;
-        case 0x18: return launcherr_;
-        case 0x1C: return STALLACK::set(engctl_, STALLREQ::get(engctl_));
-        default: return kPriNoRegister;
+        case 0x00:
+            return job_ ? 1 : 0;  // STATUS
+        case 0x04:
+            return kUnbound;  // BIND_STATUS
+        case 0x0C:
+            return intr_en_;
+        case 0x10:
+            return intr_status_;
+        case 0x14:
+            return opt_;
+        case 0x18:
+            return launcherr_;
+        case 0x1C:
+            return STALLACK::set(engctl_, STALLREQ::get(engctl_));
+        default:
+            return kPriNoRegister;
     }
 }
 
 void Ce::write(u32 offset, u32 value) {
     switch (offset) {
-        case 0x0C: intr_en_ = value & 0x7F; break;
+        case 0x0C:
+            intr_en_ = value & 0x7F;
+            break;
         case 0x10:
             intr_status_ &= ~value;
             if (blocked_ && (value & BLOCKPIPE) != 0) {
@@ -424,10 +469,17 @@ void Ce::write(u32 offset, u32 value) {
                 host_.engine_ready(engine_index_);
             }
             break;
-        case 0x14: opt_ = value & 0xF; break;
-        case 0x18: launcherr_ = value & 0xF; break;
-        case 0x1C: engctl_ = value & 0x100; break;
-        default: return;
+        case 0x14:
+            opt_ = value & 0xF;
+            break;
+        case 0x18:
+            launcherr_ = value & 0xF;
+            break;
+        case 0x1C:
+            engctl_ = value & 0x100;
+            break;
+        default:
+            return;
     }
     update_interrupt();
 }

@@ -1,5 +1,5 @@
-// Copy engines: class TURING_DMA_COPY_A (0xC5B5). One Ce per logical copy engine; CeUnit is the register block of all of them.
-// Source: clc5b5.h, dev_ce manual of TU104. Every launch is one atomic step at its completion time, in order.
+// Copy engines: class TURING_DMA_COPY_A (0xC5B5). One Ce per logical copy engine; CeUnit is the register block of all
+// of them. Source: clc5b5.h, dev_ce manual of TU104. Every launch is one atomic step at its completion time, in order.
 // Not modelled: RELEASE_CONDITIONAL_INTR_SEMAPHORE (rejected as INVALID_VALUE), video protected regions, compression.
 #pragma once
 
@@ -26,16 +26,28 @@ namespace gpu {
 
 // NV_CE_LCE_LAUNCHERR_REPORT.
 enum class LaunchErr : u8 {
-    NoErr = 0, LayerExceedsDepth = 1, InvalidAlignment = 2, Mem2MemRectOutOfBounds = 3, SrcLineExceedsPitch = 4,
-    SrcLineExceedsNegPitch = 5, DstLineExceedsPitch = 6, DstLineExceedsNegPitch = 7, BadSrcPixelCompRef = 8, InvalidValue = 9,
-    InvalidUnusedField = 0xA, InvalidOperation = 0xB, NoResources = 0xC, InvalidConfig = 0xD, MethodBufferAccessFault = 0xE,
+    NoErr = 0,
+    LayerExceedsDepth = 1,
+    InvalidAlignment = 2,
+    Mem2MemRectOutOfBounds = 3,
+    SrcLineExceedsPitch = 4,
+    SrcLineExceedsNegPitch = 5,
+    DstLineExceedsPitch = 6,
+    DstLineExceedsNegPitch = 7,
+    BadSrcPixelCompRef = 8,
+    InvalidValue = 9,
+    InvalidUnusedField = 0xA,
+    InvalidOperation = 0xB,
+    NoResources = 0xC,
+    InvalidConfig = 0xD,
+    MethodBufferAccessFault = 0xE,
 };
 
 class Ce final : public Engine, private sim::EventTarget {
 public:
     // engine_index: row in spec.engines, of kind Ce. All references outlive the Ce.
-    Ce(sim::Kernel& kernel, const ChipSpec& spec, u32 engine_index, const TimingParams& timing, PhysicalMemory& memory, Mmu& mmu,
-       IntrTree& intr, const GpuClock& clock, EngineHost& host);
+    Ce(sim::Kernel& kernel, const ChipSpec& spec, u32 engine_index, const TimingParams& timing, PhysicalMemory& memory,
+       Mmu& mmu, IntrTree& intr, const GpuClock& clock, EngineHost& host);
     ~Ce() override;
 
     std::string_view name() const override { return name_; }
@@ -52,7 +64,8 @@ public:
     u32 read(u32 offset) const;
     void write(u32 offset, u32 value);
 
-    // The last value of each method below 0x780, by dword; method 0 is never stored, so its place says that SET_RENDER_ENABLE_C was written.
+    // The last value of each method below 0x780, by dword; method 0 is never stored, so its place says that
+    // SET_RENDER_ENABLE_C was written.
     static constexpr u32 kStateWords = 0x780 / 4;
     static constexpr u32 kRenderWritten = 0;
     using State = std::array<u32, kStateWords>;

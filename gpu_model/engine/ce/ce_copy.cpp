@@ -1,6 +1,7 @@
-// Lines, windows and fast paths of copy-engine launches. Bytes move in ascending order; where source and destination overlap, a later
-// byte sees what an earlier one wrote (the hardware leaves that case undefined). Remapped and block-linear copies are staged, so there
-// "later" means the next 4 KiB. Source: clc5b5.h, published block-linear layout.
+// Lines, windows and fast paths of copy-engine launches. Bytes move in ascending order; where source and destination
+// overlap, a later byte sees what an earlier one wrote (the hardware leaves that case undefined). Remapped and
+// block-linear copies are staged, so there "later" means the next 4 KiB. Source: clc5b5.h, published block-linear
+// layout.
 #include "gpu_model/engine/ce/ce_copy.h"
 
 #include <algorithm>
@@ -13,13 +14,15 @@ namespace {
 constexpr u32 kGobBytes = 512;
 constexpr u32 kGobWidth = 64;
 constexpr u32 kGobLines = 8;
-constexpr u32 kGobRun = 16;  // bytes that stay together
+constexpr u32 kGobRun = 16;                         // bytes that stay together
 constexpr u32 kGobRunOffset[] = {0, 32, 256, 288};  // of the four runs of a GOB line, from its first
 constexpr u64 kStagedBytes = 4096;
 constexpr u64 kLongRun = 32768;  // from here on whole mapped ranges pay off
 constexpr u64 kRangeMax = u64{1} << 30;
 
-u64 saturating_multiply(u64 a, u64 b) { return b != 0 && a > ~u64{0} / b ? ~u64{0} : a * b; }
+u64 saturating_multiply(u64 a, u64 b) {
+    return b != 0 && a > ~u64{0} / b ? ~u64{0} : a * b;
+}
 
 // Ascending byte order within one piece of memory.
 void copy_forward(u8* dst, const u8* src, u64 bytes) {
@@ -32,7 +35,9 @@ void copy_forward(u8* dst, const u8* src, u64 bytes) {
     for (u64 at = 0; at < bytes; at += period) std::memcpy(dst + at, src + at, std::min(period, bytes - at));
 }
 
-u64 line_address(const CopySurface& surface, u64 line) { return surface.base + static_cast<u64>(surface.pitch) * line; }
+u64 line_address(const CopySurface& surface, u64 line) {
+    return surface.base + static_cast<u64>(surface.pitch) * line;
+}
 
 }  // namespace
 
@@ -68,7 +73,8 @@ u64 CopyDescriptor::dst_bytes() const {
     return has_data ? saturating_multiply(saturating_multiply(line_elements, dst_element_bytes()), line_count) : 0;
 }
 
-Copier::Windows::Windows(PhysicalMemory& memory, Mmu& mmu, const AddressSpace& space, const MmuClient& client, AccessType access)
+Copier::Windows::Windows(PhysicalMemory& memory, Mmu& mmu, const AddressSpace& space, const MmuClient& client,
+                         AccessType access)
     : memory_(memory), mmu_(mmu), space_(space), client_(client), access_(access) {}
 
 bool Copier::Windows::resolve(u64 address, u64 bytes, Translation& out, MmuFault& fault) {
@@ -106,9 +112,12 @@ bool Copier::Windows::read(u64 address, u8* out, u64 bytes, u64& done, MmuFault&
         u64 in_page = (address + done) % kPage;
         u64 piece = std::min(bytes - done, kPage - in_page);
         std::span<u8> target(out + done, piece);
-        if (window->bytes != nullptr) std::memcpy(out + done, window->bytes + in_page, piece);
-        else if (window->sparse) std::fill(target.begin(), target.end(), u8{0});
-        else if (!memory_.read(window->pa + in_page, target)) std::fill(target.begin(), target.end(), u8{0xFF});
+        if (window->bytes != nullptr)
+            std::memcpy(out + done, window->bytes + in_page, piece);
+        else if (window->sparse)
+            std::fill(target.begin(), target.end(), u8{0});
+        else if (!memory_.read(window->pa + in_page, target))
+            std::fill(target.begin(), target.end(), u8{0xFF});
         done += piece;
     }
     return true;
@@ -120,19 +129,23 @@ bool Copier::Windows::write(u64 address, const u8* data, u64 bytes, u64& done, M
         if (window == nullptr) return false;
         u64 in_page = (address + done) % kPage;
         u64 piece = std::min(bytes - done, kPage - in_page);
-        if (window->bytes != nullptr) std::memcpy(window->bytes + in_page, data + done, piece);
-        else if (!window->sparse) memory_.write(window->pa + in_page, std::span<const u8>(data + done, piece));
+        if (window->bytes != nullptr)
+            std::memcpy(window->bytes + in_page, data + done, piece);
+        else if (!window->sparse)
+            memory_.write(window->pa + in_page, std::span<const u8>(data + done, piece));
         done += piece;
     }
     return true;
 }
 
-// The longest run at `address` that is one block of host memory; empty when it is not (sparse, or nothing answers there).
+// The longest run at `address` that is one block of host memory; empty when it is not (sparse, or nothing answers
+// there).
 bool Copier::Windows::run(u64 address, u64 bytes, std::span<u8>& out, MmuFault& fault) {
     Translation translation;
     out = {};
     if (!resolve(address, std::min(bytes, kRangeMax), translation, fault)) return false;
-    if (!translation.sparse) out = memory_.window(translation.pa, std::min(translation.bytes, bytes), access_ == AccessType::Write);
+    if (!translation.sparse)
+        out = memory_.window(translation.pa, std::min(translation.bytes, bytes), access_ == AccessType::Write);
     return true;
 }
 
@@ -155,10 +168,11 @@ bool Copier::advance(const CopyDescriptor& copy, CopyProgress& progress, MmuFaul
         u64 done = 0;  // elements
         bool ok = false;
         if (plain) {
-            ok = copy_run(line_address(copy.src, progress.line) + progress.element, line_address(copy.dst, progress.line) + progress.element,
-                          count, done, fault);
+            ok = copy_run(line_address(copy.src, progress.line) + progress.element,
+                          line_address(copy.dst, progress.line) + progress.element, count, done, fault);
         } else if (fill) {
-            ok = fill_run(copy, line_address(copy.dst, progress.line) + progress.element * element_bytes, count, done, fault);
+            ok = fill_run(copy, line_address(copy.dst, progress.line) + progress.element * element_bytes, count, done,
+                          fault);
         } else {
             count = std::min(count, kStagedBytes / std::max(copy.src_element_bytes(), element_bytes));
             ok = staged_run(copy, progress.line, progress.element, count, fault);
@@ -182,7 +196,8 @@ bool Copier::copy_run(u64 src, u64 dst, u64 bytes, u64& done, MmuFault& fault) {
     for (done = 0; done < bytes;) {
         u64 left = bytes - done;
         if (left >= kLongRun || !from_run.empty() || !to_run.empty()) {
-            // A run is kept until it is used up: looking a long one up again for every short piece of the other side is quadratic.
+            // A run is kept until it is used up: looking a long one up again for every short piece of the other side is
+            // quadratic.
             if (from_run.empty() && !src_.run(src + done, left, from_run, fault)) return false;
             if (to_run.empty() && !dst_.run(dst + done, left, to_run, fault)) return false;
             u64 piece = std::min(from_run.size(), to_run.size());
@@ -240,7 +255,8 @@ bool Copier::fill_run(const CopyDescriptor& copy, u64 dst, u64 count, u64& done,
             u64 filled = std::min<u64>(to.size(), pattern_bytes - phase);
             std::memcpy(to.data(), out_.data() + phase, filled);
             for (u64 have = filled; have < to.size();) {
-                // Source and destination a multiple of the element apart; at most 64 KiB, so that the source stays in cache.
+                // Source and destination a multiple of the element apart; at most 64 KiB, so that the source stays in
+                // cache.
                 u64 distance = have - have % element_bytes;
                 u64 piece = std::min({to.size() - have, distance, u64{65536} - u64{65536} % element_bytes});
                 std::memcpy(to.data() + have, to.data() + have - distance, piece);
@@ -258,10 +274,11 @@ bool Copier::fill_run(const CopyDescriptor& copy, u64 dst, u64 count, u64& done,
     return true;
 }
 
-// Calls `move(address, bytes, done)` for each run of a block-linear line that stays together: whole 64-byte GOB lines when the surface
-// allows it (its base is GOB aligned, so a GOB lies in one page), else up to 16 bytes.
+// Calls `move(address, bytes, done)` for each run of a block-linear line that stays together: whole 64-byte GOB lines
+// when the surface allows it (its base is GOB aligned, so a GOB lies in one page), else up to 16 bytes.
 template <typename MoveGobLine, typename MovePiece>
-bool Copier::walk_block_line(const CopySurface& surface, u64 line, u64 x, u64 bytes, MoveGobLine move_gob_line, MovePiece move_piece) {
+bool Copier::walk_block_line(const CopySurface& surface, u64 line, u64 x, u64 bytes, MoveGobLine move_gob_line,
+                             MovePiece move_piece) {
     u64 row = surface.base + block_linear_offset(surface, 0, surface.origin_y + line, surface.layer);
     unsigned block_shift = 9 + surface.block_height_log2 + surface.block_depth_log2;
     for (u64 done = 0; done < bytes;) {
@@ -320,7 +337,8 @@ bool Copier::write_line(const CopySurface& surface, u64 line, u64 x, const u8* d
         [&](u64 address, u64 piece, u64 at) { return dst_.write(address, data + at, piece, moved, fault); });
 }
 
-// Through a small buffer: remapped and block-linear copies. Elements before a source fault are written before it is reported.
+// Through a small buffer: remapped and block-linear copies. Elements before a source fault are written before it is
+// reported.
 bool Copier::staged_run(const CopyDescriptor& copy, u64 line, u64 element, u64 count, MmuFault& fault) {
     u32 src_bytes = copy.src_element_bytes();
     u32 dst_bytes = copy.dst_element_bytes();
@@ -352,7 +370,8 @@ bool Copier::staged_run(const CopyDescriptor& copy, u64 line, u64 element, u64 c
         for (u32 c = 0; c < copy.dst_components; ++c) {
             if (copy.select[c] == RemapSelect::NoWrite) continue;
             u64 at = i * dst_bytes + u64{c} * copy.component_bytes;
-            if (write_line(copy.dst, line, element * dst_bytes + at, &out_[at], copy.component_bytes, dst_fault)) continue;
+            if (write_line(copy.dst, line, element * dst_bytes + at, &out_[at], copy.component_bytes, dst_fault))
+                continue;
             fault = dst_fault;
             return false;
         }
@@ -403,6 +422,18 @@ void CopyDescriptor::visit(sim::StateVisitor& visitor) {
     visitor.field("select", select);
     visitor.field("const_a", const_a);
     visitor.field("const_b", const_b);
+    if (!visitor.loading()) return;
+    bool valid = component_bytes - 1 < 4 && src_components - 1 < 4 && dst_components - 1 < 4;
+    for (RemapSelect chosen : select) {
+        valid = valid && (chosen <= RemapSelect::SrcW ? static_cast<u32>(chosen) < src_components || !remap
+                                                      : chosen <= RemapSelect::NoWrite);
+    }
+    for (const CopySurface* surface : {&src, &dst}) {
+        valid = valid && surface->block_height_log2 <= 5 && surface->block_depth_log2 <= 5;
+    }
+    if (valid) return;
+    visitor.fail("copy", "not a launch that passes its checks");
+    *this = {};
 }
 
 void CopyProgress::visit(sim::StateVisitor& visitor) {

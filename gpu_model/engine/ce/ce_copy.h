@@ -13,10 +13,10 @@
 namespace gpu {
 
 struct CopySurface {
-    u64 base = 0;          // VA, or physical address
+    u64 base = 0;  // VA, or physical address
     bool physical = false;
     Aperture aperture = Aperture::Vid;
-    i64 pitch = 0;         // bytes from line to line
+    i64 pitch = 0;  // bytes from line to line
     bool block_linear = false;
     // Block linear only
     u32 block_height_log2 = 0;  // GOBs
@@ -37,7 +37,7 @@ struct CopyDescriptor {
     CopySurface src;
     CopySurface dst;
     bool has_data = false;
-    u64 line_elements = 0;      // bytes without remap
+    u64 line_elements = 0;  // bytes without remap
     u64 line_count = 1;
     bool remap = false;
     u32 component_bytes = 1;
@@ -82,11 +82,13 @@ private:
         bool sparse = false;
         PhysAddr pa;
     };
-    // Translated pages of one surface, direct mapped by page number. Lives within one event, so nothing can unmap under it.
+    // Translated pages of one surface, direct mapped by page number. Lives within one event, so nothing can unmap under
+    // it.
     class Windows {
     public:
         static constexpr u64 kPage = 4096;
-        Windows(PhysicalMemory& memory, Mmu& mmu, const AddressSpace& space, const MmuClient& client, AccessType access);
+        Windows(PhysicalMemory& memory, Mmu& mmu, const AddressSpace& space, const MmuClient& client,
+                AccessType access);
         void bind(const CopySurface& surface) { surface_ = &surface; }
         // nullptr: `fault` at `address`.
         Window* find(u64 address, MmuFault& fault);
@@ -111,7 +113,8 @@ private:
     bool fill_run(const CopyDescriptor& copy, u64 dst, u64 count, u64& done, MmuFault& fault);
     bool staged_run(const CopyDescriptor& copy, u64 line, u64 element, u64 count, MmuFault& fault);
     template <typename MoveGobLine, typename MovePiece>
-    bool walk_block_line(const CopySurface& surface, u64 line, u64 x, u64 bytes, MoveGobLine move_gob_line, MovePiece move_piece);
+    bool walk_block_line(const CopySurface& surface, u64 line, u64 x, u64 bytes, MoveGobLine move_gob_line,
+                         MovePiece move_piece);
     bool read_line(const CopySurface& surface, u64 line, u64 x, u8* out, u64 bytes, u64& done, MmuFault& fault);
     bool write_line(const CopySurface& surface, u64 line, u64 x, const u8* data, u64 bytes, MmuFault& fault);
     void remap_element(const CopyDescriptor& copy, const u8* in, u8* out) const;

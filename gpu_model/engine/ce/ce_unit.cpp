@@ -13,7 +13,9 @@ constexpr u32 kLceBegin = 0x104400, kLceStride = 0x80;
 
 }  // namespace
 
-CeUnit::CeUnit(sim::Kernel& kernel) : kernel_(kernel) { reset(); }
+CeUnit::CeUnit(sim::Kernel& kernel) : kernel_(kernel) {
+    reset();
+}
 
 void CeUnit::attach(Ce& ce) {
     SIM_CHECK(ce.instance() < kLces, ce.instance());
@@ -21,7 +23,8 @@ void CeUnit::attach(Ce& ce) {
 }
 
 void CeUnit::reset() {
-    // NV_CE_PCE2LCE_CONFIG, GRCE_CONFIG and clock gating at reset: PCE0..3 serve LCE1, 4, 2, 3; GRCE0 is shared with LCE1, GRCE1 with none.
+    // NV_CE_PCE2LCE_CONFIG, GRCE_CONFIG and clock gating at reset: PCE0..3 serve LCE1, 4, 2, 3; GRCE0 is shared with
+    // LCE1, GRCE1 with none.
     constexpr u32 kNoLce = 0xF;
     using SHARED = sim::Field<30, 30>;
     pce2lce_ = {1, 4, 2, 3};

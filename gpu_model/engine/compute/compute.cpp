@@ -13,7 +13,8 @@ namespace {
 using namespace nvc5c0;
 
 constexpr u8 kClientHubFe = 0x04;  // NV_PFAULT_CLIENT_HUB_FE
-// Guess: codes of engine_error() until the front end's error registers are modelled; the firmware reports Xid 69 for each.
+// Guess: codes of engine_error() until the front end's error registers are modelled; the firmware reports Xid 69 for
+// each.
 constexpr u32 kFeIllegalMethod = 1, kFeClassSubchMismatch = 2, kFeIllegalValue = 3;
 
 // RED_ADD, RED_MIN, ... in the order of SET_REPORT_SEMAPHORE_D_REDUCTION_OP.
@@ -29,17 +30,26 @@ bool starts_unmodelled_work(u32 method, u32 data) {
     switch (method) {
         case NOTIFY:
         case LAUNCH_DMA:
-        case LOAD_INLINE_DATA: return true;
-        case SEND_SIGNALING_PCAS_B: return data != 0;  // neither INVALIDATE nor SCHEDULE: nothing is asked
-        default: return false;
+        case LOAD_INLINE_DATA:
+            return true;
+        case SEND_SIGNALING_PCAS_B:
+            return data != 0;  // neither INVALIDATE nor SCHEDULE: nothing is asked
+        default:
+            return false;
     }
 }
 
 }  // namespace
 
-Compute::Compute(sim::Kernel& kernel, const ChipSpec& spec, u32 engine_index, Mmu& mmu, IntrTree& intr, const GpuClock& clock,
-                 EngineHost& host)
-    : kernel_(kernel), row_(spec.engines[engine_index]), engine_index_(engine_index), mmu_(mmu), intr_(intr), clock_(clock), host_(host) {}
+Compute::Compute(sim::Kernel& kernel, const ChipSpec& spec, u32 engine_index, Mmu& mmu, IntrTree& intr,
+                 const GpuClock& clock, EngineHost& host)
+    : kernel_(kernel),
+      row_(spec.engines[engine_index]),
+      engine_index_(engine_index),
+      mmu_(mmu),
+      intr_(intr),
+      clock_(clock),
+      host_(host) {}
 
 MethodResult Compute::method(const ChannelContext& channel, u32 subchannel, u32 method, u32 data) {
     static const MethodTable& table = *find_method_table(cls::TURING_COMPUTE_A);
@@ -77,14 +87,16 @@ MethodResult Compute::refuse(const ChannelContext& channel, u32 code, u32 info) 
 
 MethodResult Compute::report_semaphore(const ChannelContext& channel, const State& state, u32 data) {
     u32 operation = SET_REPORT_SEMAPHORE_D_OPERATION::get(data);
-    u64 va = u64{SET_REPORT_SEMAPHORE_A_OFFSET_UPPER::get(state[SET_REPORT_SEMAPHORE_A / 4])} << 32 | state[SET_REPORT_SEMAPHORE_B / 4];
+    u64 va = u64{SET_REPORT_SEMAPHORE_A_OFFSET_UPPER::get(state[SET_REPORT_SEMAPHORE_A / 4])} << 32 |
+             state[SET_REPORT_SEMAPHORE_B / 4];
     u32 payload = state[SET_REPORT_SEMAPHORE_C / 4];
     if (operation == SET_REPORT_SEMAPHORE_D_OPERATION_TRAP) {
         kernel_.unmodelled().refused("method C5C0 SET_REPORT_SEMAPHORE_D TRAP", kernel_.now());
         return refuse(channel, kFeIllegalValue, data);
     }
     bool reduces = SET_REPORT_SEMAPHORE_D_REDUCTION_ENABLE::get(data) != 0;
-    bool one_word = reduces || SET_REPORT_SEMAPHORE_D_STRUCTURE_SIZE::get(data) == SET_REPORT_SEMAPHORE_D_STRUCTURE_SIZE_ONE_WORD;
+    bool one_word =
+        reduces || SET_REPORT_SEMAPHORE_D_STRUCTURE_SIZE::get(data) == SET_REPORT_SEMAPHORE_D_STRUCTURE_SIZE_ONE_WORD;
     if (operation != SET_REPORT_SEMAPHORE_D_OPERATION_RELEASE || va % (one_word ? 4 : 16) != 0) {
         return refuse(channel, kFeIllegalValue, data);
     }
@@ -100,8 +112,10 @@ MethodResult Compute::report_semaphore(const ChannelContext& channel, const Stat
     if (reduces) {
         ok = mmu_.read(channel.gr_space, GpuVa{va}, word, client, fault);
         u32 memory = u32{bytes[0]} | u32{bytes[1]} << 8 | u32{bytes[2]} << 16 | u32{bytes[3]} << 24;
-        bool is_signed = SET_REPORT_SEMAPHORE_D_REDUCTION_FORMAT::get(data) == SET_REPORT_SEMAPHORE_D_REDUCTION_FORMAT_SIGNED_32;
-        if (!reduce_u32(kReportReduction[SET_REPORT_SEMAPHORE_D_REDUCTION_OP::get(data)], is_signed, memory, payload, payload)) {
+        bool is_signed =
+            SET_REPORT_SEMAPHORE_D_REDUCTION_FORMAT::get(data) == SET_REPORT_SEMAPHORE_D_REDUCTION_FORMAT_SIGNED_32;
+        if (!reduce_u32(kReportReduction[SET_REPORT_SEMAPHORE_D_REDUCTION_OP::get(data)], is_signed, memory, payload,
+                        payload)) {
             return refuse(channel, kFeIllegalValue, data);
         }
         format = records::ReleaseFormat::ReportReduction;
@@ -116,7 +130,8 @@ MethodResult Compute::report_semaphore(const ChannelContext& channel, const Stat
         host_.engine_fault(engine_index_, channel.chid, fault);
         return MethodResult::Error;
     }
-    kernel_.journal().append(records::semaphore_release, kernel_.now(), {channel.chid, va, payload, static_cast<u64>(format)});
+    kernel_.journal().append(records::semaphore_release, kernel_.now(),
+                             {channel.chid, va, payload, static_cast<u64>(format)});
     if (SET_REPORT_SEMAPHORE_D_AWAKEN_ENABLE::get(data) != 0 && row_.intr_nonstall_vector < IntrTree::kVectors) {
         intr_.pulse(row_.intr_nonstall_vector);
     }

@@ -1,20 +1,19 @@
-// The compute engine's method interface: class TURING_COMPUTE_A (0xC5C0) on the graphics engine. Every method of the table is state; those
-// below have effects. Source: clc5c0.h.
-// Effects: SET_REPORT_SEMAPHORE_D (release, reduction). Unmodelled by name: other graphics classes,
-// SEND_SIGNALING_PCAS_B, LOAD_INLINE_DATA and LAUNCH_DMA
-// (inline to memory), NOTIFY, SET_REPORT_SEMAPHORE_D TRAP ("method C5C0 NAME").
+// The compute engine's method interface: class TURING_COMPUTE_A (0xC5C0) on the graphics engine. Every method of the
+// table is state; those below have effects. Source: clc5c0.h. Effects: SET_REPORT_SEMAPHORE_D (release, reduction).
+// Unmodelled by name: other graphics classes, SEND_SIGNALING_PCAS_B, LOAD_INLINE_DATA and LAUNCH_DMA (inline to
+// memory), NOTIFY, SET_REPORT_SEMAPHORE_D TRAP ("method C5C0 NAME").
 #pragma once
 
 #include <array>
 #include <map>
 #include <utility>
 
+#include "gpu_model/chip.h"
 #include "gpu_model/engine/engine.h"
 #include "gpu_model/engine/method_table.h"
 #include "gpu_model/intr/intr_tree.h"
 #include "gpu_model/mem/mmu.h"
 #include "gpu_model/time/gpu_clock.h"
-#include "gpu_model/chip.h"
 #include "sim/kernel.h"
 
 namespace gpu {
@@ -22,7 +21,8 @@ namespace gpu {
 class Compute final : public Engine {
 public:
     // engine_index: row in spec.engines, of kind Graphics. All references outlive the Compute.
-    Compute(sim::Kernel& kernel, const ChipSpec& spec, u32 engine_index, Mmu& mmu, IntrTree& intr, const GpuClock& clock, EngineHost& host);
+    Compute(sim::Kernel& kernel, const ChipSpec& spec, u32 engine_index, Mmu& mmu, IntrTree& intr,
+            const GpuClock& clock, EngineHost& host);
 
     std::string_view name() const override { return "gr0"; }
     u32 class_id() const override { return cls::TURING_COMPUTE_A; }
@@ -48,8 +48,8 @@ private:
     IntrTree& intr_;
     const GpuClock& clock_;
     EngineHost& host_;
-    std::map<u32, State> states_;                   // by chid
-    std::map<std::pair<u32, u32>, u32> bound_;      // class by (chid, subchannel)
+    std::map<u32, State> states_;               // by chid
+    std::map<std::pair<u32, u32>, u32> bound_;  // class by (chid, subchannel)
 };
 
 }  // namespace gpu
