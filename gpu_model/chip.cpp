@@ -24,23 +24,24 @@ std::vector<EngineRow> engines() {
 const std::vector<ChipSpec>& profiles() {
     static const std::vector<ChipSpec> all = {
 #define ENGINE(...)
-#define BOARD(id, marketing_name, device, vendor, subsystem, class_code, vram_mib, has_ecc, bar1_mib, gpcs, tpcs, has_display) \
-    ChipSpec{.name = #id,                                                                                                      \
-             .marketing = marketing_name,                                                                                      \
-             .pci_device_id = device,                                                                                          \
-             .subsystem_vendor = vendor,                                                                                       \
-             .subsystem_id = subsystem,                                                                                        \
-             .pci_class = class_code,                                                                                          \
-             .vram_bytes = u64{vram_mib} << 20,                                                                                \
-             .ecc = has_ecc,                                                                                                   \
-             .bar1_bytes = u64{bar1_mib} << 20,                                                                                \
-             .boot0 = kBoot0,                                                                                                  \
-             .boot42 = kBoot42,                                                                                                \
-             .gpc_count = gpcs,                                                                                                \
-             .tpc_count = tpcs,                                                                                                \
-             .sm_count = (tpcs) * kSmPerTpc,                                                                                   \
-             .fbpa_count = kFbpaCount,                                                                                         \
-             .display = has_display,                                                                                           \
+#define BOARD(id, marketing_name, device, vendor, subsystem, class_code, vram_mib, has_ecc, bar1_mib, gpcs, tpcs, \
+              has_display)                                                                                        \
+    ChipSpec{.name = #id,                                                                                         \
+             .marketing = marketing_name,                                                                         \
+             .pci_device_id = device,                                                                             \
+             .subsystem_vendor = vendor,                                                                          \
+             .subsystem_id = subsystem,                                                                           \
+             .pci_class = class_code,                                                                             \
+             .vram_bytes = u64{vram_mib} << 20,                                                                   \
+             .ecc = has_ecc,                                                                                      \
+             .bar1_bytes = u64{bar1_mib} << 20,                                                                   \
+             .boot0 = kBoot0,                                                                                     \
+             .boot42 = kBoot42,                                                                                   \
+             .gpc_count = gpcs,                                                                                   \
+             .tpc_count = tpcs,                                                                                   \
+             .sm_count = (tpcs)*kSmPerTpc,                                                                        \
+             .fbpa_count = kFbpaCount,                                                                            \
+             .display = has_display,                                                                              \
              .engines = engines()},
 #include "gpu_model/chip_profiles.def"
 #undef BOARD

@@ -148,7 +148,8 @@ void Gpu::Units::visit(sim::StateVisitor& visitor) {
     visitor.field("vram", vram);
 }
 
-Gpu::Gpu(sim::Kernel& kernel, const ChipSpec& spec, PciHost& host) : units_(std::make_unique<Units>(kernel, spec, host)) {}
+Gpu::Gpu(sim::Kernel& kernel, const ChipSpec& spec, PciHost& host)
+    : units_(std::make_unique<Units>(kernel, spec, host)) {}
 Gpu::~Gpu() = default;
 
 PciDevice& Gpu::pci() { return units_->pci; }

@@ -1,4 +1,5 @@
-// Every unit of the chip, in the order of construction: what a unit needs stands above it. For gpu.cpp and tests of gpu_model.
+// Every unit of the chip, in the order of construction: what a unit needs stands above it. For gpu.cpp and tests of
+// gpu_model.
 #pragma once
 
 #include <memory>

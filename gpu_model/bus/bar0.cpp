@@ -21,14 +21,16 @@ using HIGH = sim::Field<63, 32>;
 
 void Bar0::map(u32 first, u32 last, RegisterUnit& unit) {
     SIM_CHECK(first % kDwordBytes == 0 && last % kDwordBytes == kDwordBytes - 1 && first < last, first, last);
-    auto at = std::lower_bound(ranges_.begin(), ranges_.end(), first, [](const Range& r, u32 key) { return r.first < key; });
+    auto at =
+        std::lower_bound(ranges_.begin(), ranges_.end(), first, [](const Range& r, u32 key) { return r.first < key; });
     SIM_CHECK(at == ranges_.end() || last < at->first, first, last);
     SIM_CHECK(at == ranges_.begin() || std::prev(at)->last < first, first, last);
     ranges_.insert(at, {first, last, &unit});
 }
 
 RegisterUnit* Bar0::unit_at(u32 offset) const {
-    auto after = std::upper_bound(ranges_.begin(), ranges_.end(), offset, [](u32 key, const Range& r) { return key < r.first; });
+    auto after =
+        std::upper_bound(ranges_.begin(), ranges_.end(), offset, [](u32 key, const Range& r) { return key < r.first; });
     if (after == ranges_.begin()) return nullptr;
     const Range& range = *std::prev(after);
     return offset <= range.last ? range.unit : nullptr;

@@ -1,6 +1,6 @@
 // BAR0 decode: a table of (range, unit), the only place that knows the whole map; and access sizes.
-// 64-bit accesses are two of 32 bits, low half first; 8- and 16-bit reads take their bytes from the dword; 8- and 16-bit stores reach
-// units that take them (PRAMIN), and are lost and listed elsewhere.
+// 64-bit accesses are two of 32 bits, low half first; 8- and 16-bit reads take their bytes from the dword; 8- and
+// 16-bit stores reach units that take them (PRAMIN), and are lost and listed elsewhere.
 #pragma once
 
 #include <string>

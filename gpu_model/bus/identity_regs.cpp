@@ -70,7 +70,8 @@ u32 enum_word(const EngineRow& row) {
                NV_PTOP_DEVICE_INFO_RUNLIST::make(1) | NV_PTOP_DEVICE_INFO_RESET_ENUM::make(row.reset_id) |
                NV_PTOP_DEVICE_INFO_RESET::make(1);
     if (row.intr_stall_vector == kNoVector) return word;
-    return word | NV_PTOP_DEVICE_INFO_INTR_ENUM::make(row.intr_stall_vector - kStallVectorBase) | NV_PTOP_DEVICE_INFO_INTR::make(1);
+    return word | NV_PTOP_DEVICE_INFO_INTR_ENUM::make(row.intr_stall_vector - kStallVectorBase) |
+           NV_PTOP_DEVICE_INFO_INTR::make(1);
 }
 
 }  // namespace
@@ -88,7 +89,8 @@ std::vector<u32> ptop_device_info(const ChipSpec& spec) {
 }
 
 IdentityRegs::IdentityRegs(sim::Kernel& kernel, const ChipSpec& spec) : block_(kernel, "identity", {{kIdentityRows}}) {
-    block_.set_reset(NV_THERM_TSENSOR, NV_THERM_TSENSOR_VALID::make(1) | NV_THERM_TSENSOR_TEMPERATURE::make(kTemperature));
+    block_.set_reset(NV_THERM_TSENSOR,
+                     NV_THERM_TSENSOR_VALID::make(1) | NV_THERM_TSENSOR_TEMPERATURE::make(kTemperature));
     block_.set_reset(NV_FUSE_OPT_NVDEC_DISABLE, kNvdecDisabled);
     block_.set_reset(NV_FUSE_OPT_SECURE_GSP_DEBUG_DIS, NV_FUSE_OPT_SECURE_GSP_DEBUG_DIS_DATA::make(1));
     block_.set_reset(NV_FUSE_STATUS_OPT_DISPLAY, NV_FUSE_STATUS_OPT_DISPLAY_DATA::make(spec.display ? 0 : 1));
@@ -105,11 +107,12 @@ IdentityRegs::IdentityRegs(sim::Kernel& kernel, const ChipSpec& spec) : block_(k
     for (u32 i = 0; i < info.size(); ++i) block_.set_reset(NV_PTOP_DEVICE_INFO.at(i), info[i]);
     // The boot firmware has run by the time a bus can reach the chip.
     block_.set_reset(NV_PGC6_AON_SECURE_SCRATCH_GROUP_05_PRIV_LEVEL_MASK, kReadableByAll);
-    block_.set_reset(NV_PGC6_AON_SECURE_SCRATCH_GROUP_05, NV_PGC6_AON_SECURE_SCRATCH_GROUP_05_PROGRESS::make(kGfwBootCompleted));
+    block_.set_reset(NV_PGC6_AON_SECURE_SCRATCH_GROUP_05,
+                     NV_PGC6_AON_SECURE_SCRATCH_GROUP_05_PROGRESS::make(kGfwBootCompleted));
     if (!spec.display) return;
     u64 workspace_64k = (spec.vram_bytes - kVgaWorkspaceBytes) >> 16;
-    block_.set_reset(NV_PDISP_VGA_WORKSPACE_BASE,
-                     NV_PDISP_VGA_WORKSPACE_BASE_ADDR::make(workspace_64k) | NV_PDISP_VGA_WORKSPACE_BASE_STATUS_VALID::make(1));
+    block_.set_reset(NV_PDISP_VGA_WORKSPACE_BASE, NV_PDISP_VGA_WORKSPACE_BASE_ADDR::make(workspace_64k) |
+                                                      NV_PDISP_VGA_WORKSPACE_BASE_STATUS_VALID::make(1));
 }
 
 }  // namespace gpu

@@ -1,5 +1,6 @@
-// Registers that only tell what the chip is (regs/identity.def): PTOP, fuses, temperature, boot progress, VGA workspace.
-// Source: dev_top manual of TU104, headers of the open driver. Floor-sweeping masks are not published for Turing and not here.
+// Registers that only tell what the chip is (regs/identity.def): PTOP, fuses, temperature, boot progress, VGA
+// workspace. Source: dev_top manual of TU104, headers of the open driver. Floor-sweeping masks are not published for
+// Turing and not here.
 #pragma once
 
 #include <vector>

@@ -19,8 +19,10 @@ constexpr unsigned kWindowShift = 16;
 
 Pbus::Pbus(sim::Kernel& kernel, IntrTree& tree, BarWindow& bar1, BarWindow& bar2)
     : tree_(tree), block_(kernel, "pbus", {{kPbusRows}}) {
-    block_.on_access(NV_PBUS_BAR1_BLOCK, [&bar1](u32) { return bar1.block(); }, [&bar1](u32, u32 value) { bar1.bind(value); });
-    block_.on_access(NV_PBUS_BAR2_BLOCK, [&bar2](u32) { return bar2.block(); }, [&bar2](u32, u32 value) { bar2.bind(value); });
+    block_.on_access(
+        NV_PBUS_BAR1_BLOCK, [&bar1](u32) { return bar1.block(); }, [&bar1](u32, u32 value) { bar1.bind(value); });
+    block_.on_access(
+        NV_PBUS_BAR2_BLOCK, [&bar2](u32) { return bar2.block(); }, [&bar2](u32, u32 value) { bar2.bind(value); });
     block_.on_access(NV_PBUS_BIND_STATUS, [](u32) { return u32{0}; }, [](u32, u32) {});
     block_.on_write(NV_PBUS_SW_INTR_0, [this](u32, u32 value) {
         if (NV_PBUS_SW_INTR_0_SET::get(value) == 0) return;

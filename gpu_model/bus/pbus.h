@@ -1,5 +1,5 @@
-// PBUS: bus interrupts, scratch words, legacy BAR block registers; and PRAMIN, the 1 MiB of BAR0 that BAR0_WINDOW moves over memory.
-// Source: dev_bus manual of TU104.
+// PBUS: bus interrupts, scratch words, legacy BAR block registers; and PRAMIN, the 1 MiB of BAR0 that BAR0_WINDOW moves
+// over memory. Source: dev_bus manual of TU104.
 #pragma once
 
 #include "gpu_model/bus/register_unit.h"

@@ -1,5 +1,5 @@
-// The configuration space of function 0: storage and access rules of pci_config.def, and what its bits say to the rest of the chip.
-// Source: dev_nv_xve3g_fn0 manual of TU104.
+// The configuration space of function 0: storage and access rules of pci_config.def, and what its bits say to the rest
+// of the chip. Source: dev_nv_xve3g_fn0 manual of TU104.
 #pragma once
 
 #include <array>

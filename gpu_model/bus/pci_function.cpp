@@ -16,18 +16,25 @@ constexpr u64 kAllOnes = ~u64{0};
 constexpr unsigned kDwordBytes = 4;
 constexpr u32 kAllBytes = 0xF;
 
-bool is_power_of_two_up_to(unsigned bytes, unsigned limit) { return bytes != 0 && bytes <= limit && (bytes & (bytes - 1)) == 0; }
+bool is_power_of_two_up_to(unsigned bytes, unsigned limit) {
+    return bytes != 0 && bytes <= limit && (bytes & (bytes - 1)) == 0;
+}
 
 u64 ones(unsigned bytes) { return bytes >= sizeof(u64) ? kAllOnes : extract_bits(kAllOnes, bytes * 8 - 1, 0); }
 
 }  // namespace
 
 PciFunction::PciFunction(sim::Kernel& kernel, const ChipSpec& spec, const TimingParams& timing, PciHost& host)
-    : kernel_(kernel), timing_(timing), host_(host), config_(spec), target_(kernel.events().add_target("gpu.pci", *this)) {}
+    : kernel_(kernel),
+      timing_(timing),
+      host_(host),
+      config_(spec),
+      target_(kernel.events().add_target("gpu.pci", *this)) {}
 
 PciFunction::~PciFunction() { kernel_.events().remove_target(target_); }
 
-void PciFunction::attach(Bar0& bar0, BarWindow& bar1, BarWindow& bar3, const IntrTree& intr, std::function<void()> function_reset) {
+void PciFunction::attach(Bar0& bar0, BarWindow& bar1, BarWindow& bar3, const IntrTree& intr,
+                         std::function<void()> function_reset) {
     bar0_ = &bar0;
     bar1_ = &bar1;
     bar3_ = &bar3;
@@ -44,7 +51,8 @@ bool PciFunction::answers() {
 }
 
 void PciFunction::report_access(std::string_view what, u64 offset, unsigned bytes) {
-    kernel_.unmodelled().refused(fmt::format("pci {}", what), kernel_.now(), fmt::format("offset 0x{:x}, {} bytes", offset, bytes));
+    kernel_.unmodelled().refused(fmt::format("pci {}", what), kernel_.now(),
+                                 fmt::format("offset 0x{:x}, {} bytes", offset, bytes));
 }
 
 u32 PciFunction::dword(u32 offset) const {
@@ -156,7 +164,9 @@ bool PciFunction::dma_allowed() {
 
 bool PciFunction::dma_read(SysPa address, std::span<u8> out) { return dma_allowed() && host_.dma_read(address, out); }
 
-bool PciFunction::dma_write(SysPa address, std::span<const u8> bytes) { return dma_allowed() && host_.dma_write(address, bytes); }
+bool PciFunction::dma_write(SysPa address, std::span<const u8> bytes) {
+    return dma_allowed() && host_.dma_write(address, bytes);
+}
 
 std::span<u8> PciFunction::dma_window(SysPa address, u64 bytes, bool for_write) {
     if (!dma_allowed()) return {};
@@ -170,7 +180,8 @@ void PciFunction::raise_message() {
     // A message that has not arrived yet announces this cause too: the handler reads the tree when it arrives.
     if (message_in_flight_) return;
     message_in_flight_ = true;
-    kernel_.events().schedule(kernel_.now() + SimTime{timing_.msi_ps}, sim::Phase::Interrupt, target_, 0, config_.msi_data());
+    kernel_.events().schedule(kernel_.now() + SimTime{timing_.msi_ps}, sim::Phase::Interrupt, target_, 0,
+                              config_.msi_data());
 }
 
 void PciFunction::on_event(u32, u64 arg) {

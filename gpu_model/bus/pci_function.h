@@ -1,6 +1,6 @@
-// PCI function 0: what the host sees. Gates everything by configuration space: BARs by memory space and power state, DMA and
-// messages by bus mastering. Also the configuration mirror at BAR0 0x88000.
-// Fault point "pci.lost": the device falls off the bus (all reads are ones, stores and DMA are lost) until reset.
+// PCI function 0: what the host sees. Gates everything by configuration space: BARs by memory space and power state,
+// DMA and messages by bus mastering. Also the configuration mirror at BAR0 0x88000. Fault point "pci.lost": the device
+// falls off the bus (all reads are ones, stores and DMA are lost) until reset.
 #pragma once
 
 #include <functional>
@@ -18,14 +18,20 @@
 
 namespace gpu {
 
-class PciFunction final : public PciDevice, public PciHost, public IntrTree::MessagePort, public RegisterUnit, private sim::EventTarget {
+class PciFunction final : public PciDevice,
+                          public PciHost,
+                          public IntrTree::MessagePort,
+                          public RegisterUnit,
+                          private sim::EventTarget {
 public:
     static constexpr u32 kMirrorBase = 0x88000;
 
     PciFunction(sim::Kernel& kernel, const ChipSpec& spec, const TimingParams& timing, PciHost& host);
     ~PciFunction();
-    // What lies behind the BARs. `function_reset` runs when software asks for a function-level reset. Precondition of every access.
-    void attach(Bar0& bar0, BarWindow& bar1, BarWindow& bar3, const IntrTree& intr, std::function<void()> function_reset);
+    // What lies behind the BARs. `function_reset` runs when software asks for a function-level reset. Precondition of
+    // every access.
+    void attach(Bar0& bar0, BarWindow& bar1, BarWindow& bar3, const IntrTree& intr,
+                std::function<void()> function_reset);
 
     // PciDevice: the host's side.
     u32 config_read(u16 offset, unsigned bytes) override;

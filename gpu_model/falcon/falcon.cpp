@@ -23,20 +23,23 @@ Falcon::Falcon(sim::Kernel& kernel, std::string_view name, u32 base, std::span<c
       imem_(kMemoryBytes / 4), dmem_(kMemoryBytes / 4) {
     hook_interrupts();
     hook_memory();
-    block_.on_access(at(NV_PFALCON_FALCON_CPUCTL), [this](u32) { return NV_PFALCON_FALCON_CPUCTL_HALTED::make(halted_); },
-                     [this](u32, u32 value) { start(value); });
-    block_.on_access(at(NV_PFALCON_FALCON_CPUCTL_ALIAS), [](u32) { return u32{0}; }, [this](u32, u32 value) { start(value); });
+    block_.on_access(
+        at(NV_PFALCON_FALCON_CPUCTL), [this](u32) { return NV_PFALCON_FALCON_CPUCTL_HALTED::make(halted_); },
+        [this](u32, u32 value) { start(value); });
+    block_.on_access(
+        at(NV_PFALCON_FALCON_CPUCTL_ALIAS), [](u32) { return u32{0}; }, [this](u32, u32 value) { start(value); });
     block_.on_write(at(NV_PFALCON_FALCON_ENGINE), [this](u32, u32 value) {
         if (NV_PFALCON_FALCON_ENGINE_RESET::get(value) == 0) return;
         reset();
         block_.set(at(NV_PFALCON_FALCON_ENGINE), NV_PFALCON_FALCON_ENGINE_RESET::make(1));
         owner_.on_falcon_reset(*this);
     });
-    block_.on_access(at(NV_PFALCON_FALCON_DMATRFCMD), [](u32) { return NV_PFALCON_FALCON_DMATRFCMD_IDLE::make(1); },
-                     [this](u32, u32 value) {
-                         kernel_.unmodelled().refused(fmt::format("falcon DMA of {}", block_.unit_name()), kernel_.now(),
-                                                      fmt::format("command 0x{:08x}", value));
-                     });
+    block_.on_access(
+        at(NV_PFALCON_FALCON_DMATRFCMD), [](u32) { return NV_PFALCON_FALCON_DMATRFCMD_IDLE::make(1); },
+        [this](u32, u32 value) {
+            kernel_.unmodelled().refused(fmt::format("falcon DMA of {}", block_.unit_name()), kernel_.now(),
+                                         fmt::format("command 0x{:08x}", value));
+        });
 }
 
 void Falcon::hook_interrupts() {
@@ -62,7 +65,9 @@ void Falcon::hook_interrupts() {
 
 void Falcon::hook_memory() {
     auto control = [this](Reg reg, std::array<Port, kPorts>& ports) {
-        block_.on_access(at(reg), [&ports](u32 i) { return ports[i].control; }, [&ports](u32 i, u32 value) { ports[i].control = value; });
+        block_.on_access(
+            at(reg), [&ports](u32 i) { return ports[i].control; },
+            [&ports](u32 i, u32 value) { ports[i].control = value; });
     };
     control(NV_PFALCON_FALCON_IMEMC, imem_ports_);
     control(NV_PFALCON_FALCON_DMEMC, dmem_ports_);
@@ -107,7 +112,8 @@ void Falcon::set_halted(bool halted) { halted_ = halted; }
 bool Falcon::riscv_active() const { return block_.get(at(NV_PRISCV_RISCV_CORE_SWITCH_RISCV_STATUS)) != 0; }
 
 void Falcon::set_riscv_active(bool active) {
-    block_.set(at(NV_PRISCV_RISCV_CORE_SWITCH_RISCV_STATUS), NV_PRISCV_RISCV_CORE_SWITCH_RISCV_STATUS_ACTIVE_STAT::make(active));
+    block_.set(at(NV_PRISCV_RISCV_CORE_SWITCH_RISCV_STATUS),
+               NV_PRISCV_RISCV_CORE_SWITCH_RISCV_STATUS_ACTIVE_STAT::make(active));
     block_.set(at(NV_PRISCV_RISCV_IRQMASK), active ? kRoutedToHost : 0);
     block_.set(at(NV_PRISCV_RISCV_IRQDEST), active ? kRoutedToHost : 0);
     update_interrupt();

@@ -1,6 +1,6 @@
-// A falcon core with its RISC-V sibling, as registers: mailboxes, reset, start, interrupt routing, instruction and data memory ports.
-// No program is executed: whoever owns the core decides what a start means (FalconOwner).
-// Source: falcon, FBIF, RISC-V headers and falcon code of the open driver. Not modelled: the DMA engine (DMATRFCMD is refused by name).
+// A falcon core with its RISC-V sibling, as registers: mailboxes, reset, start, interrupt routing, instruction and data
+// memory ports. No program is executed: whoever owns the core decides what a start means (FalconOwner). Source: falcon,
+// FBIF, RISC-V headers and falcon code of the open driver. Not modelled: the DMA engine (DMATRFCMD is refused by name).
 #pragma once
 
 #include <vector>

@@ -54,13 +54,15 @@ GspUnit::GspUnit(sim::Kernel& kernel, Bar0& bar0, PhysicalMemory& memory, MmuReg
         [this](u32 port) {
             u32 control = gsp_.block().get(NV_PGSP_EMEMC.at(port));
             u32 word = EMEM_WORD::get(control);
-            if (NV_PGSP_EMEMC_AINCR::get(control) != 0) gsp_.block().set(NV_PGSP_EMEMC.at(port), EMEM_WORD::set(control, u64{word} + 1));
+            if (NV_PGSP_EMEMC_AINCR::get(control) != 0)
+                gsp_.block().set(NV_PGSP_EMEMC.at(port), EMEM_WORD::set(control, u64{word} + 1));
             return emem_[port][word];
         },
         [this](u32 port, u32 value) {
             u32 control = gsp_.block().get(NV_PGSP_EMEMC.at(port));
             u32 word = EMEM_WORD::get(control);
-            if (NV_PGSP_EMEMC_AINCW::get(control) != 0) gsp_.block().set(NV_PGSP_EMEMC.at(port), EMEM_WORD::set(control, u64{word} + 1));
+            if (NV_PGSP_EMEMC_AINCW::get(control) != 0)
+                gsp_.block().set(NV_PGSP_EMEMC.at(port), EMEM_WORD::set(control, u64{word} + 1));
             emem_[port][word] = value;
         });
 }
@@ -68,9 +70,15 @@ GspUnit::GspUnit(sim::Kernel& kernel, Bar0& bar0, PhysicalMemory& memory, MmuReg
 u32 GspUnit::reg_read(u32 bar0_offset) { return static_cast<u32>(bar0_.read(bar0_offset, sizeof(u32))); }
 void GspUnit::reg_write(u32 bar0_offset, u32 value) { bar0_.write(bar0_offset, sizeof(u32), value); }
 bool GspUnit::fb_read(FbPa address, std::span<u8> out) { return memory_.read({Aperture::Vid, address.value}, out); }
-bool GspUnit::fb_write(FbPa address, std::span<const u8> bytes) { return memory_.write({Aperture::Vid, address.value}, bytes); }
-bool GspUnit::dma_read(SysPa address, std::span<u8> out) { return memory_.read({Aperture::SysCoh, address.value}, out); }
-bool GspUnit::dma_write(SysPa address, std::span<const u8> bytes) { return memory_.write({Aperture::SysCoh, address.value}, bytes); }
+bool GspUnit::fb_write(FbPa address, std::span<const u8> bytes) {
+    return memory_.write({Aperture::Vid, address.value}, bytes);
+}
+bool GspUnit::dma_read(SysPa address, std::span<u8> out) {
+    return memory_.read({Aperture::SysCoh, address.value}, out);
+}
+bool GspUnit::dma_write(SysPa address, std::span<const u8> bytes) {
+    return memory_.write({Aperture::SysCoh, address.value}, bytes);
+}
 void GspUnit::raise_swgen0() { gsp_.raise(NV_PFALCON_FALCON_IRQSTAT_SWGEN0::make(1)); }
 void GspUnit::set_mailbox(unsigned index, u32 value) { gsp_.set_mailbox(index, value); }
 

@@ -1,8 +1,9 @@
 // The GSP and SEC2 falcons, and the firmware's way into the chip. What starting a core does here:
-//   SEC2: its program is Booter. Mailboxes hold the system address of the WPR metadata (load) or 0xFF (unload); mailbox 0 answers 0 or
+//   SEC2: its program is Booter. Mailboxes hold the system address of the WPR metadata (load) or 0xFF (unload); mailbox
+//   0 answers 0 or
 //         an error. A load sets WPR2 and starts the GSP's RISC-V core.
-//   GSP without a program: its RISC-V core starts at once, as after Booter (model): a client that does not load images uses this.
-//   GSP with a program (FWSEC): refused by name; the core halts.
+//   GSP without a program: its RISC-V core starts at once, as after Booter (model): a client that does not load images
+//   uses this. GSP with a program (FWSEC): refused by name; the core halts.
 // Source: GSP boot code of the open driver; metadata layout GspFwWprMeta.
 #pragma once
 

@@ -61,7 +61,8 @@ Pmc::Pmc(sim::Kernel& kernel, const ChipSpec& spec, IntrTree& tree) : block_(ker
                      [&tree](u32 i, u32 value) { tree.clear_pmc(i, value); });
     auto enable = [&tree](u32 i) { return tree.read_pmc_enable(i); };
     block_.on_access(NV_PMC_INTR_EN, enable, [](u32, u32) {});
-    block_.on_access(NV_PMC_INTR_EN_SET, [](u32) { return u32{0}; }, [&tree](u32 i, u32 value) { tree.set_pmc_enable(i, value); });
+    block_.on_access(
+        NV_PMC_INTR_EN_SET, [](u32) { return u32{0}; }, [&tree](u32 i, u32 value) { tree.set_pmc_enable(i, value); });
     block_.on_access(NV_PMC_INTR_EN_CLEAR, [](u32) { return u32{0}; },
                      [&tree](u32 i, u32 value) { tree.clear_pmc_enable(i, value); });
 }

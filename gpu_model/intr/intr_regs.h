@@ -1,5 +1,5 @@
-// The registers of the interrupt trees (regs/intr.def) and of PMC (regs/pmc.def), which holds the legacy tree and the identity words.
-// Source: dev_vm, dev_ctrl, dev_master manuals of TU104.
+// The registers of the interrupt trees (regs/intr.def) and of PMC (regs/pmc.def), which holds the legacy tree and the
+// identity words. Source: dev_vm, dev_ctrl, dev_master manuals of TU104.
 #pragma once
 
 #include "gpu_model/bus/register_unit.h"

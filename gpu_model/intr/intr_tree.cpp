@@ -1,6 +1,6 @@
-// See intr_tree.h. Order that matters: a source is first latched, then judged; a message leaves only when something that was
-// quiet becomes pending, or when software re-arms while something still is. Without the second rule a bit that arrives between
-// software's read of TOP and its rewrite of TOP_EN_SET would never be announced.
+// See intr_tree.h. Order that matters: a source is first latched, then judged; a message leaves only when something
+// that was quiet becomes pending, or when software re-arms while something still is. Without the second rule a bit that
+// arrives between software's read of TOP and its rewrite of TOP_EN_SET would never be announced.
 #include "gpu_model/intr/intr_tree.h"
 
 #include "gpu_model/intr/intr_vectors.h"

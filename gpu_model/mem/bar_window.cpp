@@ -18,7 +18,12 @@ constexpr unsigned kPtrShift = 12;
 }  // namespace
 
 BarWindow::BarWindow(PhysicalMemory& memory, Mmu& mmu, u16 engine_id, u64 bytes, u32 reset_block)
-    : memory_(memory), mmu_(mmu), engine_id_(engine_id), bytes_(bytes), reset_block_(reset_block), block_(reset_block) {}
+    : memory_(memory),
+      mmu_(mmu),
+      engine_id_(engine_id),
+      bytes_(bytes),
+      reset_block_(reset_block),
+      block_(reset_block) {}
 
 bool BarWindow::physical() const { return MODE::get(block_) == 0; }
 

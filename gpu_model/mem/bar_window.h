@@ -1,6 +1,6 @@
-// BAR1 or BAR2 ("BAR3" on the PCI side): a window of the CPU into video memory, either by physical address or through an address
-// space that its block register binds.
-// Source: dev_bus, dev_vm manuals of TU104. (model): an access that faults reads all ones or is lost; the CPU counts as privileged.
+// BAR1 or BAR2 ("BAR3" on the PCI side): a window of the CPU into video memory, either by physical address or through
+// an address space that its block register binds. Source: dev_bus, dev_vm manuals of TU104. (model): an access that
+// faults reads all ones or is lost; the CPU counts as privileged.
 #pragma once
 
 #include <span>
@@ -18,7 +18,8 @@ public:
     BarWindow(PhysicalMemory& memory, Mmu& mmu, u16 engine_id, u64 bytes, u32 reset_block);
 
     u64 size() const { return bytes_; }
-    // The block register: instance block pointer, target, mode. Binding reads the instance block once, as hardware does.
+    // The block register: instance block pointer, target, mode. Binding reads the instance block once, as hardware
+    // does.
     u32 block() const { return block_; }
     void bind(u32 block);
 
@@ -27,7 +28,8 @@ public:
     void write(u64 offset, std::span<const u8> bytes);
     // The bytes themselves while the range is plain contiguous video memory; else empty. Never reports a fault.
     std::span<u8> window(u64 offset, u64 bytes, bool for_write);
-    // Like read and write, for the chip's own users of the address space (fault buffers). False: it faulted; nothing is reported.
+    // Like read and write, for the chip's own users of the address space (fault buffers). False: it faulted; nothing is
+    // reported.
     bool try_write(u64 offset, std::span<const u8> bytes);
 
     // Changes whenever a window handed out before may be wrong.

@@ -1,4 +1,5 @@
-// See fault_buffer.h. The VALID bit of a packet is written last on hardware; here the whole packet becomes visible at once.
+// See fault_buffer.h. The VALID bit of a packet is written last on hardware; here the whole packet becomes visible at
+// once.
 #include "gpu_model/mem/fault_buffer.h"
 
 #include "gpu_model/intr/intr_vectors.h"
@@ -41,7 +42,16 @@ using ENTRY_ENGINE_ID = sim::Field<8, 0>;
 using PAGE = sim::Field<31, 12>;
 using LOW = sim::Field<31, 0>;
 using HIGH = sim::Field<63, 32>;
-enum EntryDword : u32 { kInstLo = 0, kInstHi = 1, kAddrLo = 2, kAddrHi = 3, kTimestampLo = 4, kTimestampHi = 5, kEngine = 6, kInfo = 7 };
+enum EntryDword : u32 {
+    kInstLo = 0,
+    kInstHi = 1,
+    kAddrLo = 2,
+    kAddrHi = 3,
+    kTimestampLo = 4,
+    kTimestampHi = 5,
+    kEngine = 6,
+    kInfo = 7
+};
 
 constexpr u32 kDefaultEntries = 1024;
 constexpr u32 kPrefetchSendNone = 3;
@@ -64,7 +74,8 @@ u32 FaultUnit::Buffer::entries() const { return SIZE_VAL::get(size); }
 bool FaultUnit::Buffer::enabled() const { return SIZE_ENABLE::get(size) != 0 && entries() != 0; }
 bool FaultUnit::Buffer::full() const { return (put + 1) % entries() == get; }
 
-FaultUnit::FaultUnit(sim::Kernel& kernel, PhysicalMemory& memory, BarWindow& bar2, IntrTree& intr, const GpuClock& clock)
+FaultUnit::FaultUnit(sim::Kernel& kernel, PhysicalMemory& memory, BarWindow& bar2, IntrTree& intr,
+                     const GpuClock& clock)
     : kernel_(kernel), memory_(memory), bar2_(bar2), intr_(intr), clock_(clock) {
     reset();
 }
@@ -115,7 +126,8 @@ void FaultUnit::deliver(u32 index, const Packet& packet) {
 
 bool FaultUnit::write_packet(Buffer& buffer, const Packet& packet) {
     std::array<u8, kPacketBytes> bytes;
-    for (u32 i = 0; i < kPacketBytes; ++i) bytes[i] = static_cast<u8>(extract_bits(packet[i / 4], i % 4 * 8 + 7, i % 4 * 8));
+    for (u32 i = 0; i < kPacketBytes; ++i)
+        bytes[i] = static_cast<u8>(extract_bits(packet[i / 4], i % 4 * 8 + 7, i % 4 * 8));
     u64 base = u64{BUFFER_LO_ADDR::get(buffer.lo)} << BUFFER_LO_ADDR::kLo | HIGH::make<u64>(buffer.hi);
     u64 address = base + u64{buffer.put} * kPacketBytes;
     if (BUFFER_LO_ADDR_MODE::get(buffer.lo) == 0) return bar2_.try_write(address, bytes);
@@ -129,7 +141,8 @@ void FaultUnit::latch(const MmuFault& fault) {
         u16 engine = fault.client.engine_id;
         // All of these were virtual accesses; physical ones never reach the MMU's walk.
         if (!is_bar(engine)) latched_status_ |= NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_STATUS_DROPPED_OTHER_VIRT::make(1);
-        else if (engine < kEngineBar2) latched_status_ |= NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_STATUS_DROPPED_BAR1_VIRT::make(1);
+        else if (engine < kEngineBar2)
+            latched_status_ |= NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_STATUS_DROPPED_BAR1_VIRT::make(1);
         else latched_status_ |= NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_STATUS_DROPPED_BAR2_VIRT::make(1);
         return;
     }

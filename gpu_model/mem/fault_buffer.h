@@ -1,7 +1,7 @@
-// Where MMU faults go: two fault buffers in memory (0 non-replayable, 1 replayable) and, for faults of the BARs or without a
-// buffer, one latched set of registers.
-// Source: pri_mmu_hub, dev_mmu_fault manuals of TU104; packet layout of class C369. (model): entries a buffer needs by default;
-// what waits while a buffer is full is bounded, the rest is dropped.
+// Where MMU faults go: two fault buffers in memory (0 non-replayable, 1 replayable) and, for faults of the BARs or
+// without a buffer, one latched set of registers. Source: pri_mmu_hub, dev_mmu_fault manuals of TU104; packet layout of
+// class C369. (model): entries a buffer needs by default; what waits while a buffer is full is bounded, the rest is
+// dropped.
 #pragma once
 
 #include <array>

@@ -75,7 +75,8 @@ AddressSpace Mmu::load_address_space(PhysAddr instance, std::optional<u32> veid)
         }
     }
     auto aperture = target_aperture(PAGE_DIR_BASE_TARGET::get(base));
-    space.pdb.value = PAGE_DIR_BASE_LO::make<u64>(PAGE_DIR_BASE_LO::get(base)) | PAGE_DIR_BASE_HI::make<u64>(PAGE_DIR_BASE_HI::get(base));
+    space.pdb.value = PAGE_DIR_BASE_LO::make<u64>(PAGE_DIR_BASE_LO::get(base)) |
+                      PAGE_DIR_BASE_HI::make<u64>(PAGE_DIR_BASE_HI::get(base));
     space.replay_tex = PAGE_DIR_FAULT_REPLAY_TEX::get(base) != 0;
     space.replay_gcc = PAGE_DIR_FAULT_REPLAY_GCC::get(base) != 0;
     // (model): 128 KiB big pages do not exist in the version-2 format here, so such a block names no usable space.
@@ -87,10 +88,12 @@ AddressSpace Mmu::load_address_space(PhysAddr instance, std::optional<u32> veid)
     return space;
 }
 
-MmuFault Mmu::make_fault(const AddressSpace& space, FaultType type, AccessType access, GpuVa va, const MmuClient& client) const {
+MmuFault Mmu::make_fault(const AddressSpace& space, FaultType type, AccessType access, GpuVa va,
+                         const MmuClient& client) const {
     MmuFault fault{.type = type, .access = access, .va = va, .client = client, .instance = space.instance};
     bool enabled = client.client_id == kClientGpcGcc ? space.replay_gcc : space.replay_tex;
-    fault.replayable = client.gpc && enabled && type_is_replayable(type) && sink_ != nullptr && sink_->replayable_buffer_enabled();
+    fault.replayable =
+        client.gpc && enabled && type_is_replayable(type) && sink_ != nullptr && sink_->replayable_buffer_enabled();
     return fault;
 }
 
@@ -221,7 +224,8 @@ bool Mmu::read(const AddressSpace& space, GpuVa va, std::span<u8> out, const Mmu
     return true;
 }
 
-bool Mmu::write(const AddressSpace& space, GpuVa va, std::span<const u8> bytes, const MmuClient& client, MmuFault& fault) {
+bool Mmu::write(const AddressSpace& space, GpuVa va, std::span<const u8> bytes, const MmuClient& client,
+                MmuFault& fault) {
     while (!bytes.empty()) {
         Translation part;
         if (!translate(space, va, bytes.size(), AccessType::Write, client, part, fault)) return false;

@@ -72,7 +72,7 @@ using PAGE_DIR_FAULT_REPLAY_TEX = sim::Field<4, 4>;
 using PAGE_DIR_FAULT_REPLAY_GCC = sim::Field<5, 5>;
 using PAGE_DIR_USE_VER2_PT_FORMAT = sim::Field<10, 10>;
 using PAGE_DIR_BIG_PAGE_SIZE = sim::Field<11, 11>;  // 1: 64 KiB
-using PAGE_DIR_BASE_LO = sim::Field<31, 12>;        // of the quadword: bits 31:12 are the address bits of the same number
+using PAGE_DIR_BASE_LO = sim::Field<31, 12>;  // of the quadword: bits 31:12 are the address bits of the same number
 using PAGE_DIR_BASE_HI = sim::Field<63, 32>;
 
 // Targets of instance block pointers and PDBs: 1 names nothing.

@@ -45,11 +45,13 @@ u32 local_memory_range(const ChipSpec& spec) {
         mib /= 2;
         ++scale;
     }
-    return NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE_LOWER_SCALE::make(scale) | NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE_LOWER_MAG::make(mib) |
+    return NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE_LOWER_SCALE::make(scale) |
+           NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE_LOWER_MAG::make(mib) |
            NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE_ECC_MODE::make(spec.ecc);
 }
 
-MmuRegs::MmuRegs(sim::Kernel& kernel, const ChipSpec& spec, Mmu& mmu, FaultUnit& faults, BarWindow& bar1, BarWindow& bar2)
+MmuRegs::MmuRegs(sim::Kernel& kernel, const ChipSpec& spec, Mmu& mmu, FaultUnit& faults, BarWindow& bar1,
+                 BarWindow& bar2)
     : mmu_(mmu), faults_(faults), block_(kernel, "mmu", {{kMmuRows}}) {
     block_.set_reset(NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE, local_memory_range(spec));
     block_.set_reset(NV_PFB_PRI_MMU_NUM_ACTIVE_LTCS, NV_PFB_PRI_MMU_NUM_ACTIVE_LTCS_COUNT::make(kActiveLtcs));
@@ -58,16 +60,18 @@ MmuRegs::MmuRegs(sim::Kernel& kernel, const ChipSpec& spec, Mmu& mmu, FaultUnit&
     // The manual lists the replayable buffer's vectors first, though that buffer has index 1 elsewhere.
     block_.set_reset(NV_PFB_PRI_MMU_INT_VECTOR_FAULT.at(FaultUnit::kReplayable),
                      ERROR::make(vector::mmu_replayable_fault_error) | NOTIFY::make(vector::mmu_replayable_fault));
-    block_.set_reset(NV_PFB_PRI_MMU_INT_VECTOR_FAULT.at(FaultUnit::kNonReplayable),
-                     ERROR::make(vector::mmu_non_replayable_fault_error) | NOTIFY::make(vector::mmu_non_replayable_fault));
+    block_.set_reset(
+        NV_PFB_PRI_MMU_INT_VECTOR_FAULT.at(FaultUnit::kNonReplayable),
+        ERROR::make(vector::mmu_non_replayable_fault_error) | NOTIFY::make(vector::mmu_non_replayable_fault));
     hook_faults();
     hook_invalidate();
 
     auto zero = [](u32) { return u32{0}; };
     auto nothing = [](u32, u32) {};
-    for (u32 flush : {NV_UFLUSH_FB_FLUSH.offset, NV_UFLUSH_L2_SYSMEM_INVALIDATE.offset, NV_UFLUSH_L2_PEERMEM_INVALIDATE.offset,
-                      NV_UFLUSH_L2_CLEAN_COMPTAGS.offset, NV_UFLUSH_L2_FLUSH_DIRTY.offset,
-                      NV_VIRTUAL_FUNCTION_PRIV_L2_SYSMEM_INVALIDATE.offset, NV_VIRTUAL_FUNCTION_PRIV_L2_PEERMEM_INVALIDATE.offset}) {
+    for (u32 flush : {NV_UFLUSH_FB_FLUSH.offset, NV_UFLUSH_L2_SYSMEM_INVALIDATE.offset,
+                      NV_UFLUSH_L2_PEERMEM_INVALIDATE.offset, NV_UFLUSH_L2_CLEAN_COMPTAGS.offset,
+                      NV_UFLUSH_L2_FLUSH_DIRTY.offset, NV_VIRTUAL_FUNCTION_PRIV_L2_SYSMEM_INVALIDATE.offset,
+                      NV_VIRTUAL_FUNCTION_PRIV_L2_PEERMEM_INVALIDATE.offset}) {
         block_.on_access(flush, zero, nothing);
     }
     block_.on_access(NV_VIRTUAL_FUNCTION_PRIV_BIND_STATUS, zero, nothing);
@@ -84,24 +88,41 @@ void MmuRegs::hook_faults() {
         block_.on_access(physical_function, read, write);
         block_.on_access(legacy, std::move(read), std::move(write));
     };
-    both(NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_BUFFER_LO, NV_PFB_PRI_MMU_FAULT_BUFFER_LO, [&f](u32 i) { return f.read_lo(i); },
-         [&f](u32 i, u32 value) { f.write_lo(i, value); });
-    both(NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_BUFFER_HI, NV_PFB_PRI_MMU_FAULT_BUFFER_HI, [&f](u32 i) { return f.read_hi(i); },
-         [&f](u32 i, u32 value) { f.write_hi(i, value); });
-    both(NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_BUFFER_GET, NV_PFB_PRI_MMU_FAULT_BUFFER_GET, [&f](u32 i) { return f.read_get(i); },
-         [&f](u32 i, u32 value) { f.write_get(i, value); });
-    both(NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_BUFFER_PUT, NV_PFB_PRI_MMU_FAULT_BUFFER_PUT, [&f](u32 i) { return f.read_put(i); }, nothing);
-    both(NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_BUFFER_SIZE, NV_PFB_PRI_MMU_FAULT_BUFFER_SIZE, [&f](u32 i) { return f.read_size(i); },
-         [&f](u32 i, u32 value) { f.write_size(i, value); });
-    both(NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_ADDR_LO, NV_PFB_PRI_MMU_FAULT_ADDR_LO, [&f](u32) { return f.read_addr_lo(); }, nothing);
-    both(NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_ADDR_HI, NV_PFB_PRI_MMU_FAULT_ADDR_HI, [&f](u32) { return f.read_addr_hi(); }, nothing);
-    both(NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_INST_LO, NV_PFB_PRI_MMU_FAULT_INST_LO, [&f](u32) { return f.read_inst_lo(); }, nothing);
-    both(NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_INST_HI, NV_PFB_PRI_MMU_FAULT_INST_HI, [&f](u32) { return f.read_inst_hi(); }, nothing);
-    both(NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_INFO, NV_PFB_PRI_MMU_FAULT_INFO, [&f](u32) { return f.read_info(); }, nothing);
+    both(
+        NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_BUFFER_LO, NV_PFB_PRI_MMU_FAULT_BUFFER_LO,
+        [&f](u32 i) { return f.read_lo(i); }, [&f](u32 i, u32 value) { f.write_lo(i, value); });
+    both(
+        NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_BUFFER_HI, NV_PFB_PRI_MMU_FAULT_BUFFER_HI,
+        [&f](u32 i) { return f.read_hi(i); }, [&f](u32 i, u32 value) { f.write_hi(i, value); });
+    both(
+        NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_BUFFER_GET, NV_PFB_PRI_MMU_FAULT_BUFFER_GET,
+        [&f](u32 i) { return f.read_get(i); }, [&f](u32 i, u32 value) { f.write_get(i, value); });
+    both(
+        NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_BUFFER_PUT, NV_PFB_PRI_MMU_FAULT_BUFFER_PUT,
+        [&f](u32 i) { return f.read_put(i); }, nothing);
+    both(
+        NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_BUFFER_SIZE, NV_PFB_PRI_MMU_FAULT_BUFFER_SIZE,
+        [&f](u32 i) { return f.read_size(i); }, [&f](u32 i, u32 value) { f.write_size(i, value); });
+    both(
+        NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_ADDR_LO, NV_PFB_PRI_MMU_FAULT_ADDR_LO,
+        [&f](u32) { return f.read_addr_lo(); }, nothing);
+    both(
+        NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_ADDR_HI, NV_PFB_PRI_MMU_FAULT_ADDR_HI,
+        [&f](u32) { return f.read_addr_hi(); }, nothing);
+    both(
+        NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_INST_LO, NV_PFB_PRI_MMU_FAULT_INST_LO,
+        [&f](u32) { return f.read_inst_lo(); }, nothing);
+    both(
+        NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_INST_HI, NV_PFB_PRI_MMU_FAULT_INST_HI,
+        [&f](u32) { return f.read_inst_hi(); }, nothing);
+    both(
+        NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_INFO, NV_PFB_PRI_MMU_FAULT_INFO, [&f](u32) { return f.read_info(); },
+        nothing);
     both(NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_STATUS, NV_PFB_PRI_MMU_FAULT_STATUS, [&f](u32) { return f.read_status(); },
          [&f](u32, u32 value) { f.write_status(value); });
-    both(NV_VIRTUAL_FUNCTION_PRIV_MMU_PAGE_FAULT_CTRL, NV_PFB_PRI_MMU_PAGE_FAULT_CTRL, [&f](u32) { return f.read_page_fault_ctrl(); },
-         [&f](u32, u32 value) { f.write_page_fault_ctrl(value); });
+    both(
+        NV_VIRTUAL_FUNCTION_PRIV_MMU_PAGE_FAULT_CTRL, NV_PFB_PRI_MMU_PAGE_FAULT_CTRL,
+        [&f](u32) { return f.read_page_fault_ctrl(); }, [&f](u32, u32 value) { f.write_page_fault_ctrl(value); });
 }
 
 void MmuRegs::hook_invalidate() {

@@ -1,6 +1,6 @@
-// The registers of the memory side (regs/mmu.def): both names of each MMU register reach one state, here or in FaultUnit.
-// Source: pri_mmu_hub, dev_vm manuals of TU104; dev_fb, dev_flush headers. (model): an invalidation or flush is over when its
-// register write is; memory has no order of its own, so a flush has nothing to wait for.
+// The registers of the memory side (regs/mmu.def): both names of each MMU register reach one state, here or in
+// FaultUnit. Source: pri_mmu_hub, dev_vm manuals of TU104; dev_fb, dev_flush headers. (model): an invalidation or flush
+// is over when its register write is; memory has no order of its own, so a flush has nothing to wait for.
 #pragma once
 
 #include "gpu_model/bus/register_unit.h"

@@ -42,7 +42,8 @@ u64 pde0_big_address(u64 pde, Aperture aperture) {
     return unit << kPde0BigAddressShift;
 }
 
-// A leaf whose address bits below the page size are cleared. (model): hardware's treatment of such bits is not published.
+// A leaf whose address bits below the page size are cleared. (model): hardware's treatment of such bits is not
+// published.
 u64 aligned_leaf(u64 pte, u64 page_bytes) {
     u64 low = (page_bytes >> kPteAddressShift) - 1;
     return pte & ~PTE_ADDRESS_SYS::make<u64>(low);
@@ -82,7 +83,8 @@ SlotWalk walk_to_slot(PhysicalMemory& memory, PhysAddr pdb, GpuVa va) {
     for (u64 index : indices) {
         u64 pde = 0;
         if (!read_entries(memory, table, index, {&pde, 1})) return {.status = WalkStatus::Unreachable};
-        if (PDE_IS_PTE::get(pde) != 0) return {.status = WalkStatus::InvalidPde};  // (model): leaves this large came later
+        if (PDE_IS_PTE::get(pde) != 0)
+            return {.status = WalkStatus::InvalidPde};  // (model): leaves this large came later
         auto aperture = pde_aperture(PDE_APERTURE::get(pde));
         if (!aperture) return {.status = PDE_VOL::get(pde) != 0 ? WalkStatus::Sparse : WalkStatus::InvalidPde};
         table = {*aperture, pde_address(pde, *aperture)};
@@ -117,7 +119,8 @@ bool read_slot_leaves(PhysicalMemory& memory, const SlotWalk& slot, u32 first, s
             small_read = true;
             out[i] = normalised(small[i]);
         } else {
-            out[i] = PTE_VALID::get(leaf) != 0 ? leaf_advance(aligned_leaf(leaf, kBigPageBytes), page % kPagesPerBig) : leaf;
+            out[i] =
+                PTE_VALID::get(leaf) != 0 ? leaf_advance(aligned_leaf(leaf, kBigPageBytes), page % kPagesPerBig) : leaf;
         }
     }
     return true;

@@ -1,5 +1,5 @@
-// The page walk: a pure function over memory, from a root page directory to the tables of one 2 MiB slot, and from those to the
-// leaves of its 512 small pages. Knows no TLB, no permission and no client.
+// The page walk: a pure function over memory, from a root page directory to the tables of one 2 MiB slot, and from
+// those to the leaves of its 512 small pages. Knows no TLB, no permission and no client.
 #pragma once
 
 #include <array>
@@ -32,7 +32,8 @@ struct SlotWalk {
 // Precondition: va < 2^49.
 SlotWalk walk_to_slot(PhysicalMemory& memory, PhysAddr pdb, GpuVa va);
 
-// Leaves of pages [first, first + out.size()) of the slot, in the PTE format with the address of each 4 KiB page filled in:
+// Leaves of pages [first, first + out.size()) of the slot, in the PTE format with the address of each 4 KiB page filled
+// in:
 //   VALID = 1      the page is mapped;
 //   VOL alone      the page is sparse;
 //   0              the page faults.

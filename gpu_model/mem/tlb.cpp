@@ -94,7 +94,8 @@ void Tlb::Block::visit(sim::StateVisitor& visitor) {
     visitor.field("uniform", uniform);
     visitor.field("pages", pages);
     visitor.field("sequence", sequence);
-    if (visitor.loading() && !pages.empty() && pages.size() != kSlotPages) visitor.fail("pages", "not one leaf per page");
+    if (visitor.loading() && !pages.empty() && pages.size() != kSlotPages)
+        visitor.fail("pages", "not one leaf per page");
 }
 
 void Tlb::visit(sim::StateVisitor& visitor) {

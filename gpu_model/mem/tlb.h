@@ -1,6 +1,6 @@
-// Cached leaf translations, per TLB (hub or GPC), address space root and 2 MiB slot. A leaf stays as it was read, right or stale,
-// until it is invalidated or evicted. Faulting pages are never cached.
-// Source: capacity from measured coverage (8 GiB); entry shape and replacement are not published (model).
+// Cached leaf translations, per TLB (hub or GPC), address space root and 2 MiB slot. A leaf stays as it was read, right
+// or stale, until it is invalidated or evicted. Faulting pages are never cached. Source: capacity from measured
+// coverage (8 GiB); entry shape and replacement are not published (model).
 #pragma once
 
 #include <array>

@@ -24,7 +24,8 @@ constexpr DocumentedRow kDocumented[] = {
 #undef REGNAME
 };
 
-// A guest that scans all of BAR0 must not make the list long: past this many entries, undocumented registers are listed by page.
+// A guest that scans all of BAR0 must not make the list long: past this many entries, undocumented registers are listed
+// by page.
 constexpr std::size_t kUnknownListed = 4096;
 constexpr u32 kListPageBytes = 4096;
 
@@ -75,7 +76,8 @@ RegBlock::RegBlock(sim::Kernel& kernel, std::string_view unit_name, std::initial
 }
 
 const RegBlock::Word* RegBlock::find(u32 offset) const {
-    auto it = std::lower_bound(words_.begin(), words_.end(), offset, [](const Word& w, u32 key) { return w.offset < key; });
+    auto it =
+        std::lower_bound(words_.begin(), words_.end(), offset, [](const Word& w, u32 key) { return w.offset < key; });
     return it != words_.end() && it->offset == offset ? &*it : nullptr;
 }
 

@@ -1,4 +1,5 @@
-// A register table becomes a block: storage, reset values, access rules, names, and reports of what is not modelled by name.
+// A register table becomes a block: storage, reset values, access rules, names, and reports of what is not modelled by
+// name.
 //   RegBlock block(kernel, "ptimer", {{regs::kPtimerRows}});
 //   block.on_read(regs::NV_PTIMER_TIME_0, [this](u32) { return low_word(); });
 #pragma once
@@ -17,7 +18,8 @@
 
 namespace gpu {
 
-// A register that nobody models: read as kPriNoRegister, write lost, and listed once per offset under its documented name.
+// A register that nobody models: read as kPriNoRegister, write lost, and listed once per offset under its documented
+// name.
 u32 unknown_register_read(sim::Kernel& kernel, u32 offset);
 void unknown_register_write(sim::Kernel& kernel, u32 offset, u32 value);
 // "NV_PGRAPH_STATUS", "NV_CTRL_DOORBELL(3)"; empty when no table names the offset.

@@ -1,5 +1,5 @@
-// Expands the register tables: `regs::NV_PMC_BOOT_0` is a Reg, `regs::NV_PMC_BOOT_0_ARCHITECTURE` a field, `regs::kPmcRows` the rows.
-// Units of other folders (host, copy engine) keep their tables beside their code.
+// Expands the register tables: `regs::NV_PMC_BOOT_0` is a Reg, `regs::NV_PMC_BOOT_0_ARCHITECTURE` a field,
+// `regs::kPmcRows` the rows. Units of other folders (host, copy engine) keep their tables beside their code.
 #pragma once
 
 #include "gpu_model/regs/reg_row.h"
@@ -7,7 +7,8 @@
 
 namespace gpu::regs {
 
-#define REG(name, offset, stride, count, access, reset, writable, tier) inline constexpr Reg name{offset, stride, count};
+#define REG(name, offset, stride, count, access, reset, writable, tier) \
+    inline constexpr Reg name{offset, stride, count};
 #define FLD(reg, field, hi, lo) using reg##_##field = sim::Field<hi, lo>;
 #include "gpu_model/regs/falcon.def"
 #include "gpu_model/regs/gsp.def"

@@ -1,6 +1,7 @@
 // PTIMER: nanoseconds of virtual time since power-on, or as software set them; the alarm interrupt.
-// Source: dev_timer manual of TU104; the step of 32 ns is the manual's (NSEC 31:5). Not modelled: the per-function countdown timer
-// (NV_VIRTUAL_FUNCTION_PRIV_TIMER). (model): an armed alarm rings once, not again at each wrap of the low word.
+// Source: dev_timer manual of TU104; the step of 32 ns is the manual's (NSEC 31:5). Not modelled: the per-function
+// countdown timer (NV_VIRTUAL_FUNCTION_PRIV_TIMER). (model): an armed alarm rings once, not again at each wrap of the
+// low word.
 #pragma once
 
 #include "gpu_model/bus/register_unit.h"

@@ -17,7 +17,9 @@ constexpr u64 kData = 0x4000000;
 struct Bench : GpuFixture {
     Bench() : tables(gpu.vram(), kTables) { enable(); }
     u64 bar(Bar which, u64 offset, unsigned bytes = 4) { return pci().bar_read(which, offset, bytes); }
-    void bind(u32 block_register, u64 instance) { set_reg(block_register, static_cast<u32>(instance >> 12) | u32{1} << 31); }
+    void bind(u32 block_register, u64 instance) {
+        set_reg(block_register, static_cast<u32>(instance >> 12) | u32{1} << 31);
+    }
     gpu::MmuFault fault(u64 va, bool replayable = false, u16 engine = 0x11) {
         return {.type = gpu::FaultType::Pte, .access = gpu::AccessType::Write, .va = gpu::GpuVa{va},
                 .client = {.engine_id = engine, .client_id = 3, .gpc = replayable, .gpc_id = 2, .privileged = false},
@@ -162,7 +164,8 @@ TEST_CASE("fault packets: layout, pointers, interrupt on empty to non-empty and 
     CHECK(b.reg(0xB83008) == 2);
     CHECK(b.reg(0xB83094) == 0);
     mmu.report_fault(b.fault(0x3000, true));
-    CHECK(vram.read_u32(kData + 0x2000 + 28) == (u32{1} << 31 | u32{1} << 30 | u32{2} << 24 | 1 << 16 | 3 << 8 | 1 << 7 | 2));
+    CHECK(vram.read_u32(kData + 0x2000 + 28) ==
+          (u32{1} << 31 | u32{1} << 30 | u32{2} << 24 | 1 << 16 | 3 << 8 | 1 << 7 | 2));
     CHECK((b.reg(0xB81008) & 1) == 1);
     CHECK(b.reg(0xB8302C) == 1);
 }

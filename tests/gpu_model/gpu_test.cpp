@@ -1,4 +1,5 @@
-// The whole chip: identity, topology, memory size, GSP start and doorbells, Booter, state save / load / digest, hostile registers.
+// The whole chip: identity, topology, memory size, GSP start and doorbells, Booter, state save / load / digest, hostile
+// registers.
 #include "gpu_model/gpu.h"
 
 #include <doctest/doctest.h>
@@ -44,7 +45,8 @@ sim::Digest128 digest_of(gpu::Gpu& gpu) {
 
 TEST_CASE("identity and memory size of each board") {
     struct Board { const char* name; u32 range; u32 display_fuse; u64 bytes; };
-    for (Board board : {Board{"t4", 0x40000209, 1, u64{15} << 30}, Board{"rtx2080", 0x208, 0, u64{8} << 30}, Board{"rtx5000", 0x209, 0, u64{16} << 30}}) {
+    for (Board board : {Board{"t4", 0x40000209, 1, u64{15} << 30}, Board{"rtx2080", 0x208, 0, u64{8} << 30},
+                        Board{"rtx5000", 0x209, 0, u64{16} << 30}}) {
         Bench b(board.name);
         CHECK(b.reg(0x000) == 0x164000A1);
         CHECK(b.reg(0xA00) == 0x164A1000);
@@ -65,7 +67,9 @@ TEST_CASE("identity and memory size of each board") {
 
 TEST_CASE("PTOP tells the engines of the profile") {
     Bench b;
-    struct Device { u32 type = 0, instance = 0, pri = 0, fault = 0, engine = ~0u, runlist = ~0u, reset = ~0u, intr = ~0u; };
+    struct Device {
+        u32 type = 0, instance = 0, pri = 0, fault = 0, engine = ~0u, runlist = ~0u, reset = ~0u, intr = ~0u;
+    };
     std::vector<Device> devices;
     Device device;
     for (u32 i = 0; i < 64; ++i) {
@@ -92,8 +96,11 @@ TEST_CASE("PTOP tells the engines of the profile") {
     }
     const auto& rows = b.gpu.spec().engines;
     REQUIRE(devices.size() == rows.size() + 1);
-    std::map<gpu::EngineKind, u32> types = {{gpu::EngineKind::Graphics, 0}, {gpu::EngineKind::Ce, 19}, {gpu::EngineKind::Nvdec, 16},
-                                            {gpu::EngineKind::Nvenc, 14}, {gpu::EngineKind::Sec2, 13}};
+    std::map<gpu::EngineKind, u32> types = {{gpu::EngineKind::Graphics, 0},
+                                            {gpu::EngineKind::Ce, 19},
+                                            {gpu::EngineKind::Nvdec, 16},
+                                            {gpu::EngineKind::Nvenc, 14},
+                                            {gpu::EngineKind::Sec2, 13}};
     std::vector<bool> engines(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
         CHECK(devices[i].type == types.at(rows[i].kind));
@@ -247,7 +254,8 @@ TEST_CASE("state: a cold reset equals a new chip") {
     sim::Digest128 start = digest_of(fresh.gpu);
     sim::RandomStream random(11, "gpu_test", "scribble");
     b.enable();
-    for (int i = 0; i < 20000; ++i) b.set_reg(static_cast<u32>(random.below(0x400000)) * 4, static_cast<u32>(random.next()));
+    for (int i = 0; i < 20000; ++i)
+        b.set_reg(static_cast<u32>(random.below(0x400000)) * 4, static_cast<u32>(random.next()));
     b.gpu.reset();
     b.kernel.run(b.kernel.now() + sim::SimTime::from_ms(100));
     b.gpu.reset();
@@ -276,7 +284,8 @@ TEST_CASE("hostile: random accesses of every size to every surface neither crash
             unsigned bytes = 1u << random.below(4);
             u64 offset = random.next() >> (40 + random.below(24));
             Bar bar = static_cast<Bar>(random.below(3));
-            if (bar == Bar::Bar0 && random.chance(1, 2)) offset = (offset & 0x3FF) + random.below(16) * 0x1000 + 0xB78000 * random.below(2);
+            if (bar == Bar::Bar0 && random.chance(1, 2))
+                offset = (offset & 0x3FF) + random.below(16) * 0x1000 + 0xB78000 * random.below(2);
             switch (random.below(8)) {
                 case 0: b.pci().config_write(static_cast<u16>(offset), bytes, static_cast<u32>(random.next())); break;
                 case 1: b.pci().config_read(static_cast<u16>(offset), bytes); break;

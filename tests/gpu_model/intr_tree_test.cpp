@@ -24,7 +24,8 @@ struct Bench : GpuFixture {
     gpu::IntrTree& tree() { return units().intr; }
 };
 
-constexpr u32 kLeaf = 0xB81000, kLeafSet = 0xB81200, kLeafClear = 0xB81400, kTop = 0xB81600, kTopSet = 0xB81608, kTopClear = 0xB81610;
+constexpr u32 kLeaf = 0xB81000, kLeafSet = 0xB81200, kLeafClear = 0xB81400, kTop = 0xB81600, kTopSet = 0xB81608,
+              kTopClear = 0xB81610;
 
 }  // namespace
 

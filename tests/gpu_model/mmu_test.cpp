@@ -29,7 +29,8 @@ struct Bench : GpuFixture {
         space = mmu.load_address_space({Aperture::Vid, tables.instance()});
         REQUIRE(space.bound);
     }
-    gpu::Translation good(u64 va, u64 bytes = 1, AccessType access = AccessType::Read, const gpu::MmuClient& client = kHub) {
+    gpu::Translation good(u64 va, u64 bytes = 1, AccessType access = AccessType::Read,
+                          const gpu::MmuClient& client = kHub) {
         gpu::Translation out;
         gpu::MmuFault fault;
         bool done = mmu.translate(space, GpuVa{va}, bytes, access, client, out, fault);
@@ -60,9 +61,10 @@ TEST_CASE("mmu: instance block fields bind a space or leave it unbound") {
     CHECK_FALSE(b.space.replay_tex);
     u64 block = b.tables.take(4096, 4096);
     struct Case { u64 word; bool bound; Aperture aperture; };
-    for (Case c : {Case{0x12345000 | 0xC00, true, Aperture::Vid}, Case{0x12345000 | 0xC02, true, Aperture::SysCoh},
-                   Case{0x7FFF12345000 | 0xC03, true, Aperture::SysNonCoh}, Case{0x12345000 | 0xC01, false, Aperture::Vid},
-                   Case{0x12345000 | 0x800, false, Aperture::Vid}, Case{0x12345000 | 0x400, false, Aperture::Vid}}) {
+    for (Case c :
+         {Case{0x12345000 | 0xC00, true, Aperture::Vid}, Case{0x12345000 | 0xC02, true, Aperture::SysCoh},
+          Case{0x7FFF12345000 | 0xC03, true, Aperture::SysNonCoh}, Case{0x12345000 | 0xC01, false, Aperture::Vid},
+          Case{0x12345000 | 0x800, false, Aperture::Vid}, Case{0x12345000 | 0x400, false, Aperture::Vid}}) {
         vram.write_u64(block + 0x200, c.word);
         gpu::AddressSpace space = b.mmu.load_address_space({Aperture::Vid, block});
         CHECK(space.bound == c.bound);
@@ -240,7 +242,8 @@ TEST_CASE("mmu: a changed PTE is used stale until its translation is invalidated
     gpu::TlbInvalidate other{.all_pdb = false, .pdb = {Aperture::Vid, 0x55000}};
     b.mmu.invalidate(other);
     CHECK(b.good(0x1000).pa.value == kData);
-    gpu::TlbInvalidate range{.all_pdb = false, .pdb = b.space.pdb, .all_va = false, .va = GpuVa{0x1000}, .bytes = 4096, .hub_only = true};
+    gpu::TlbInvalidate range{
+        .all_pdb = false, .pdb = b.space.pdb, .all_va = false, .va = GpuVa{0x1000}, .bytes = 4096, .hub_only = true};
     b.mmu.invalidate(range);
     CHECK(b.good(0x1000).pa.value == kData + 0x8000);
     CHECK(b.good(0x1000, 1, AccessType::Read, kGpc).pa.value == kData);  // the GPC's TLB was not asked
@@ -315,6 +318,7 @@ TEST_CASE("mmu: other seeds lose cached translations early, without inventing an
     Bench b(12345);
     for (u64 slot = 0; slot < 64; ++slot) b.tables.set_pte_2m(slot * 2 * kMiB, pte(kData + slot * 2 * kMiB));
     for (int round = 0; round < 4; ++round) {
-        for (u64 slot = 0; slot < 64; ++slot) CHECK(b.good(slot * 2 * kMiB + 5).pa.value == kData + slot * 2 * kMiB + 5);
+        for (u64 slot = 0; slot < 64; ++slot)
+            CHECK(b.good(slot * 2 * kMiB + 5).pa.value == kData + slot * 2 * kMiB + 5);
     }
 }

@@ -29,8 +29,8 @@ u64 sized(GpuFixture& f, u16 offset, bool wide) {
 
 TEST_CASE("config header at power-on, by board") {
     GpuFixture t4("t4");
-    CHECK(words(t4, 0, 16) == std::vector<u32>{0x1EB810DE, 0x00100000, 0x030200A1, 0, 0, 0xC, 0, 0xC, 0, 0, 0, 0x12A210DE, 0, 0x60, 0,
-                                               0x00000100});
+    CHECK(words(t4, 0, 16) == std::vector<u32>{0x1EB810DE, 0x00100000, 0x030200A1, 0, 0, 0xC, 0, 0xC, 0, 0, 0,
+                                               0x12A210DE, 0, 0x60, 0, 0x00000100});
     GpuFixture geforce("rtx2080");
     CHECK(words(geforce, 0, 4) == std::vector<u32>{0x1E8710DE, 0x00100000, 0x030000A1, 0x00800000});
     GpuFixture quadro("rtx5000");

@@ -1,4 +1,5 @@
-// Register tables: consistent rows, every row reachable through BAR0 and answering by its rule; unknown registers; access sizes.
+// Register tables: consistent rows, every row reachable through BAR0 and answering by its rule; unknown registers;
+// access sizes.
 #include "gpu_model/regs/reg_block.h"
 
 #include <doctest/doctest.h>
@@ -22,9 +23,15 @@ struct TableUse {
 };
 
 const TableUse kTables[] = {
-    {"pmc", gpu::regs::kPmcRows, 0},           {"pbus", gpu::regs::kPbusRows, 0}, {"ptimer", gpu::regs::kPtimerRows, 0},
-    {"identity", gpu::regs::kIdentityRows, 0}, {"mmu", gpu::regs::kMmuRows, 0},   {"intr", gpu::regs::kIntrRows, 0},
-    {"usermode", gpu::regs::kUsermodeRows, 0}, {"gsp", gpu::regs::kGspRows, 0},   {"gsp falcon", gpu::regs::kFalconRows, 0x110000},
+    {"pmc", gpu::regs::kPmcRows, 0},
+    {"pbus", gpu::regs::kPbusRows, 0},
+    {"ptimer", gpu::regs::kPtimerRows, 0},
+    {"identity", gpu::regs::kIdentityRows, 0},
+    {"mmu", gpu::regs::kMmuRows, 0},
+    {"intr", gpu::regs::kIntrRows, 0},
+    {"usermode", gpu::regs::kUsermodeRows, 0},
+    {"gsp", gpu::regs::kGspRows, 0},
+    {"gsp falcon", gpu::regs::kFalconRows, 0x110000},
     {"sec2 falcon", gpu::regs::kFalconRows, 0x840000},
 };
 

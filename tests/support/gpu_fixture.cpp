@@ -20,7 +20,8 @@ std::span<u8> FakeHost::dma_window(gpu::SysPa address, u64 bytes, bool for_write
     return memory.window(address.value, bytes, for_write);
 }
 
-GpuFixture::GpuFixture(std::string_view chip, u64 seed) : kernel({.seed = seed}), gpu(kernel, *gpu::find_chip(chip), host) {}
+GpuFixture::GpuFixture(std::string_view chip, u64 seed)
+    : kernel({.seed = seed}), gpu(kernel, *gpu::find_chip(chip), host) {}
 
 void GpuFixture::enable(u16 msi_data) {
     pci().config_write(0x74, 2, msi_data);
@@ -28,7 +29,8 @@ void GpuFixture::enable(u16 msi_data) {
     pci().config_write(0x04, 2, 0x0006);
 }
 
-PageTables::PageTables(sim::SparseMemory& vram, u64 first_free) : vram_(vram), next_(first_free), root_(take(4096, 4096)) {}
+PageTables::PageTables(sim::SparseMemory& vram, u64 first_free)
+    : vram_(vram), next_(first_free), root_(take(4096, 4096)) {}
 
 u64 PageTables::take(u64 bytes, u64 align) {
     u64 at = (next_ + align - 1) / align * align;

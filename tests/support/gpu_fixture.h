@@ -1,4 +1,5 @@
-// A whole chip on a small host, and a page table writer of its own: it knows the formats by plain shifts, apart from the model's fields.
+// A whole chip on a small host, and a page table writer of its own: it knows the formats by plain shifts, apart from
+// the model's fields.
 #pragma once
 
 #include <string>
@@ -67,7 +68,9 @@ private:
 };
 
 // PTE words: aperture 0 video, 2 coherent system memory.
-constexpr u64 pte(u64 pa, unsigned aperture = 0, u64 flags = 0) { return (pa >> 12 << 8) | u64{aperture} << 1 | 1 | flags; }
+constexpr u64 pte(u64 pa, unsigned aperture = 0, u64 flags = 0) {
+    return (pa >> 12 << 8) | u64{aperture} << 1 | 1 | flags;
+}
 inline constexpr u64 kPteVol = 1 << 3;
 inline constexpr u64 kPtePriv = 1 << 5;
 inline constexpr u64 kPteReadOnly = 1 << 6;
