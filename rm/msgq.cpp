@@ -109,7 +109,8 @@ u32 Writer::free_slots() {
 Outcome Writer::send(abi::rpc_message_header_v03_00 header, std::span<const u8> payload, std::span<const u8> uncounted) {
     rejection_.reset();
     if (payload.size() + uncounted.size() > kPayloadBytesMax) {
-        rejection_ = Rejection{"rpc.length", "48 + length at most 65536", payload.size() + uncounted.size() + kRpcHeaderBytes, kRpcBytesMax};
+        u64 length = payload.size() + uncounted.size() + kRpcHeaderBytes;
+        rejection_ = Rejection{"rpc.length", "48 + length at most 65536", length, kRpcBytesMax};
         return Outcome::Rejected;
     }
     header.length = static_cast<u32>(kRpcHeaderBytes + payload.size());
@@ -208,7 +209,8 @@ Outcome Reader::receive(Record& out) {
     if (have < element.elemCount) return Outcome::Incomplete;
     staging.resize(std::size_t{element.elemCount} * kElementBytes);
     for (u32 i = 1; i < element.elemCount; ++i) {
-        if (!memory_->read(slot(i), std::span<u8>(staging).subspan(std::size_t{i} * kElementBytes, kElementBytes))) return Outcome::NoMemory;
+        std::span<u8> element_bytes = std::span<u8>(staging).subspan(std::size_t{i} * kElementBytes, kElementBytes);
+        if (!memory_->read(slot(i), element_bytes)) return Outcome::NoMemory;
     }
     u64 message_bytes = kElementHeaderBytes + u64{element.rpc.length};
     if (message_bytes < kMessageBytesMin || message_bytes > kMessageBytesMax) {

@@ -173,7 +173,8 @@ VersionMatch find_version(std::string_view text) {
         return {below, false, fmt::format("driver {} runs on the layouts of {}, its nearest ancestor that is known", text, below->text)};
     }
     if (above != nullptr) {
-        return {above, false, fmt::format("driver {} is older than any node of its branch and runs on the layouts of {}", text, above->text)};
+        return {above, false,
+                fmt::format("driver {} is older than any node of its branch and runs on the layouts of {}", text, above->text)};
     }
     std::string known;
     for (std::string_view name : version_names()) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);

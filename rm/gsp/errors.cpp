@@ -51,7 +51,8 @@ u32 Gsp::Impl::xid_of(const ChipError& error) const {
     constexpr u32 kCe[] = {abi::ROBUST_CHANNEL_CE0_ERROR, abi::ROBUST_CHANNEL_CE1_ERROR, abi::ROBUST_CHANNEL_CE2_ERROR,
                            abi::ROBUST_CHANNEL_CE3_ERROR, abi::ROBUST_CHANNEL_CE4_ERROR};
     for (const gpu::EngineRow& row : spec_.engines) {
-        if (row.kind == gpu::EngineKind::Ce && row.fault_id == error.engine_fault_id && row.instance < std::size(kCe)) return kCe[row.instance];
+        bool this_one = row.kind == gpu::EngineKind::Ce && row.fault_id == error.engine_fault_id;
+        if (this_one && row.instance < std::size(kCe)) return kCe[row.instance];
     }
     return abi::ROBUST_CHANNEL_CE0_ERROR;
 }

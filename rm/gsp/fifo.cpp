@@ -154,6 +154,8 @@ void Fifo::visit(StateVisitor& visitor) {
     visitor.field("tsgs", tsgs);
     visitor.field("channels", channels);
     visitor.field("runlists", runlists_);
+    visitor.field("removal", removal_);
+    visitor.field("removal_runlists", removal_runlists_);
     visitor.field("removed", removed_);
     visitor.field("write_failed", write_failed_);
 }
@@ -170,6 +172,8 @@ void Fifo::reset() {
     channels.clear();
     runlists_.clear();
     removed_.clear();
+    removal_ = Removal::None;
+    removal_runlists_ = 0;
     write_failed_ = false;
 }
 
@@ -359,8 +363,8 @@ bool Fifo::write_page_directory(const Channel& channel) {
     PhysAddr block = channel.instance;
     u32 sc = reg::NV_RAMIN_SC_PAGE_DIR_BASE(channel.veid);
     u32 valid = known ? 1u << (channel.veid % 32) : 0;
-    return memory_.write_u32(block + reg::NV_RAMIN_PAGE_DIR_BASE, low) && memory_.write_u32(block + reg::NV_RAMIN_PAGE_DIR_BASE + 4, high) &&
-           memory_.write_u32(block + sc, low) && memory_.write_u32(block + sc + 4, high) &&
+    return memory_.write_u32(block + reg::NV_RAMIN_PAGE_DIR_BASE, low) &&
+           memory_.write_u32(block + reg::NV_RAMIN_PAGE_DIR_BASE + 4, high) && memory_.write_u32(block + sc, low) && memory_.write_u32(block + sc + 4, high) &&
            memory_.write_u32(block + reg::NV_RAMIN_SC_PDB_VALID(channel.veid), valid);
 }
 
@@ -428,7 +432,7 @@ void Fifo::fail(Tsg& tsg) {
         channel.scheduled = false;
         enable(chid, false);
     }
-    submit_runlist(tsg.runlist);
+    // Disabled channels stay listed until the preemption is over: the host finds what it must stop by its runlist.
     preempt(tsg);
 }
 
@@ -438,19 +442,25 @@ void Fifo::remove_channel(u32 chid) {
     Channel channel = it->second;
     channels.erase(it);
     Tsg* tsg = tsg_of(channel);
-    bool was_scheduled = channel.scheduled;
     if (tsg != nullptr) tsg->chids.erase(std::remove(tsg->chids.begin(), tsg->chids.end(), chid), tsg->chids.end());
     enable(chid, false);
-    if (was_scheduled) submit_runlist(channel.runlist);
-    if (tsg != nullptr) preempt(*tsg);
     removed_.push_back(chid);
+    removal_ = Removal::Preempting;
+    removal_runlists_ |= 1u << channel.runlist;
+    bus_.reg_write(reg::NV_PFIFO_RUNLIST_PREEMPT, 1u << channel.runlist);
     kernel_.journal().append(records::channel_down, kernel_.now(), {chid, channel.runlist, tsg != nullptr ? tsg->tsgid : ~u32{0}});
     if (tsg != nullptr && tsg->implicit && tsg->chids.empty()) tsgs.erase(channel.tsg);
 }
 
 bool Fifo::removals_done() {
-    if (removed_.empty()) return true;
-    if (reg::NV_PFIFO_PREEMPT_PENDING::get(bus_.reg_read(reg::NV_PFIFO_PREEMPT)) != 0) return false;
+    if (removal_ == Removal::None) return true;
+    if (removal_ == Removal::Preempting) {
+        if ((bus_.reg_read(reg::NV_PFIFO_RUNLIST_PREEMPT) & removal_runlists_) != 0) return false;
+        for (u32 runlist = 0; runlist < kRunlistsMax; ++runlist) {
+            if ((removal_runlists_ >> runlist & 1) != 0) submit_runlist(runlist);
+        }
+        removal_ = Removal::Submitting;
+    }
     return std::none_of(runlists_.begin(), runlists_.end(), [&](const auto& entry) {
         return reg::NV_PFIFO_RUNLIST_SUBMIT_INFO_PENDING::get(bus_.reg_read(reg::NV_PFIFO_RUNLIST_SUBMIT_INFO(entry.first))) != 0;
     });
@@ -463,6 +473,8 @@ void Fifo::finish_removals() {
         bus_.reg_write(reg::NV_PCCSR_CHANNEL_INST(chid), 0);
     }
     removed_.clear();
+    removal_ = Removal::None;
+    removal_runlists_ = 0;
 }
 
 // The whole runlist is written anew into the buffer that the host is not reading.

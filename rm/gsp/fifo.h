@@ -82,7 +82,7 @@ struct Channel {
     u32 va_space = 0;
     bool privileged = false;
     bool scheduled = false;  // asked for by GPFIFO_SCHEDULE
-    bool failed = false;     // an error took it off the runlist
+    bool failed = false;     // an error stopped it for good
     gpu::PhysAddr instance;
     gpu::PhysAddr ramfc;
     gpu::PhysAddr userd;
@@ -120,10 +120,11 @@ public:
     void schedule(Channel& channel, bool enable);
     NV_STATUS bind(Channel& channel, u32 engine_type);
     void preempt(const Tsg& tsg);
-    // Takes a group's channels off the runlist after an error.
+    // Stops a group's channels after an error.
     void fail(Tsg& tsg);
 
-    // Removal has two halves: the channel leaves the runlist at once; it is unbound when the host has let go of it.
+    // Removal takes the host's time: the channel is disabled and its runlist preempted; then it leaves the runlist; then it is
+    // unbound. removals_done() takes the next step when it can and says whether only finish_removals() is left.
     void remove_channel(u32 chid);
     bool removals_done();
     void finish_removals();
@@ -151,6 +152,9 @@ private:
     gpu::FirmwareBus& bus_;
     PhysicalPort memory_;
     std::map<u32, RunlistMemory> runlists_;
+    enum class Removal : u8 { None, Preempting, Submitting };
+    Removal removal_ = Removal::None;
+    u32 removal_runlists_ = 0;  // bit mask
     std::vector<u32> removed_;  // chids that wait to be unbound
     bool write_failed_ = false;
 };

@@ -19,7 +19,9 @@ std::string QueueMemory::open(gpu::SysPa page_table, u32 page_count) {
         if (i % kEntriesPerPage == 0) {
             // The table is the buffer's own first pages, so its later pages are found through its first one.
             gpu::SysPa from = i == 0 ? page_table : gpu::SysPa{pages[i / kEntriesPerPage]};
-            if (!bus_.dma_read(from, table)) return fmt::format("no memory answers at {:#x}, page table page {}", from.value, i / kEntriesPerPage);
+            if (!bus_.dma_read(from, table)) {
+                return fmt::format("no memory answers at {:#x}, page table page {}", from.value, i / kEntriesPerPage);
+            }
         }
         pages[i] = *abi::load<u64>(table, u64{i % kEntriesPerPage} * 8);
         if (pages[i] % msgq::kPageBytes != 0) return fmt::format("page table entry {} is {:#x}, must be page aligned", i, pages[i]);

@@ -13,6 +13,7 @@ using NV_PFIFO_PREEMPT_ID = Field<11, 0>;
 using NV_PFIFO_PREEMPT_PENDING = Field<20, 20>;
 using NV_PFIFO_PREEMPT_TYPE = Field<25, 24>;
 inline constexpr u32 NV_PFIFO_PREEMPT_TYPE_TSG = 1;
+inline constexpr u32 NV_PFIFO_RUNLIST_PREEMPT = 0x2638;  // one bit a runlist, reads zero when done
 constexpr u32 NV_PFIFO_RUNLIST_BASE_LO(u32 i) { return 0x2B00 + 0x10 * i; }
 using NV_PFIFO_RUNLIST_BASE_LO_PTR = Field<31, 12>;
 constexpr u32 NV_PFIFO_RUNLIST_BASE_HI(u32 i) { return 0x2B04 + 0x10 * i; }

@@ -39,7 +39,9 @@ Reply Gsp::Impl::handle(Request& request) {
         case abi::NV_VGPU_MSG_FUNCTION_GSP_SET_SYSTEM_INFO: {
             u32 bytes = struct_bytes(version_, "GspSystemInfo");
             have_system_info_ = request.payload.size() == bytes;
-            if (!have_system_info_) note(fmt::format("GspSystemInfo has {} bytes, {} has {}", request.payload.size(), version_name(version_), bytes));
+            if (!have_system_info_) {
+                note(fmt::format("GspSystemInfo has {} bytes, {} has {}", request.payload.size(), version_name(version_), bytes));
+            }
             return answered({});
         }
         case abi::NV_VGPU_MSG_FUNCTION_SET_REGISTRY: {

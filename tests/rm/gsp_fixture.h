@@ -37,7 +37,14 @@ public:
     explicit FakeBus(sim::Kernel& kernel, u64 fb_bytes) : kernel_(kernel), system("system", kSystemBytes), fb("fb", fb_bytes) {}
     u32 reg_read(u32 offset) override {
         auto it = regs.find(offset);
-        return it == regs.end() ? 0 : it->second;
+        if (it == regs.end()) return 0;
+        u32 value = it->second;
+        // A preemption is seen pending twice, then done.
+        if (offset == kRunlistPreempt && value != 0 && ++preempt_reads == 3) {
+            preempt_reads = 0;
+            it->second = value = 0;
+        }
+        return value;
     }
     void reg_write(u32 offset, u32 value) override {
         regs[offset] = value;
@@ -67,7 +74,9 @@ public:
     void set_mailbox(unsigned index, u32 value) override { mailbox[index & 1] = value; }
     SimTime now() const override { return kernel_.now(); }
 
+    static constexpr u32 kRunlistPreempt = 0x2638;
     sim::Kernel& kernel_;
+    u32 preempt_reads = 0;
     sim::SparseMemory system;
     sim::SparseMemory fb;
     std::map<u32, u32> regs;

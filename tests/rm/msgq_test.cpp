@@ -176,7 +176,8 @@ TEST_CASE("damaged elements are refused by name and left in the queue") {
         u32 value;
     };
     for (Case c : {Case{"elemCount", 40, 0}, Case{"elemCount", 40, 17}, Case{"elemCount", 40, ~0u}, Case{"rpc.length", 56, 31},
-                   Case{"rpc.length", 56, 0xFFFFFFFF}, Case{"elemCount", 56, 5000}, Case{"checkSum", 80, 0xDEAD}, Case{"checkSum", 32, 1}}) {
+                   Case{"rpc.length", 56, 0xFFFFFFFF}, Case{"elemCount", 56, 5000}, Case{"checkSum", 80, 0xDEAD},
+                   Case{"checkSum", 32, 1}}) {
         Pair pair;
         REQUIRE(pair.writer.send(header(76), pattern(64, 1)) == Outcome::Ok);
         pair.memory.set_word(pair.slot(0) + c.offset, c.value);

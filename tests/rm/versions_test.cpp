@@ -31,7 +31,9 @@ TEST_CASE("P11: exact, nearest, unknown and closed branches") {
     CHECK(unknown.version == nullptr);
     CHECK(unknown.text.find("branch 545 is unknown") != std::string::npos);
     CHECK(find_version("470.256.02").text.find("no public source") != std::string::npos);
-    for (const char* text : {"", "570", "570.", "x.y", "570.144.1.1", "570.99999999", "-570.144"}) CHECK(find_version(text).version == nullptr);
+    for (const char* text : {"", "570", "570.", "x.y", "570.144.1.1", "570.99999999", "-570.144"}) {
+        CHECK(find_version(text).version == nullptr);
+    }
     CHECK(version_names().size() == 6);
 }
 

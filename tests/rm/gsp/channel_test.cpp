@@ -223,8 +223,9 @@ TEST_CASE("freeing waits for the preemption, then unbinds; the id is free again"
     CHECK(setup.free(kClient, 0x11) == abi::NV_OK);
     std::vector<u32> order;
     for (const auto& [offset, value] : setup.bus.log) order.push_back(offset);
-    std::vector<u32> want = {reg::NV_PCCSR_CHANNEL(5), reg::NV_PFIFO_RUNLIST_BASE_LO(0), reg::NV_PFIFO_RUNLIST_BASE_HI(0),
-                             reg::NV_PFIFO_RUNLIST_SUBMIT(0), reg::NV_PFIFO_PREEMPT, reg::NV_PCCSR_CHANNEL(5), reg::NV_PCCSR_CHANNEL_INST(5)};
+    std::vector<u32> want = {reg::NV_PCCSR_CHANNEL(5),        reg::NV_PFIFO_RUNLIST_PREEMPT,   reg::NV_PFIFO_RUNLIST_BASE_LO(0),
+                             reg::NV_PFIFO_RUNLIST_BASE_HI(0), reg::NV_PFIFO_RUNLIST_SUBMIT(0), reg::NV_PCCSR_CHANNEL(5),
+                             reg::NV_PCCSR_CHANNEL_INST(5)};
     CHECK(order == want);
     CHECK(setup.runlist(0).empty());
     CHECK(setup.bus.regs[reg::NV_PCCSR_CHANNEL_INST(5)] == 0);
@@ -267,9 +268,12 @@ TEST_CASE("an error takes the group down and is told by notifier, RC_TRIGGERED a
         CHECK(setup.bus.system.read_u32(kNotifier + chid * 0x1000 + 8) == 31);
         CHECK((setup.bus.system.read_u32(kNotifier + chid * 0x1000 + 12) >> 16) == 0xFFFF);
     }
-    CHECK(setup.runlist(0).empty());
+    CHECK(setup.bus.regs[reg::NV_PCCSR_CHANNEL(5)] == 1u << 11);
+    CHECK(setup.bus.regs[reg::NV_PCCSR_CHANNEL(6)] == 1u << 11);
+    CHECK((setup.bus.regs[reg::NV_PFIFO_PREEMPT] & 0x3000FFF) == 0x1000000);
     CHECK(setup.schedule(0x11, abi::NVA06F_CTRL_CMD_GPFIFO_SCHEDULE, true) == abi::NV_ERR_INVALID_STATE);
     CHECK(setup.free(kClient, kGroup) == abi::NV_OK);
+    CHECK(setup.runlist(0).empty());
 }
 
 TEST_CASE("which Xid an error becomes") {

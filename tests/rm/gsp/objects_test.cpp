@@ -143,7 +143,9 @@ TEST_CASE("the engine table, the interrupt table and the capabilities describe t
     abi::NV2080_CTRL_INTERNAL_INTR_GET_KERNEL_TABLE_PARAMS interrupts{};
     REQUIRE(bench.control(kInternal, kInternalSubdevice, abi::NV2080_CTRL_CMD_INTERNAL_INTR_GET_KERNEL_TABLE, interrupts) == abi::NV_OK);
     bool gsp_found = false;
-    for (u32 i = 0; i < interrupts.tableLen; ++i) gsp_found = gsp_found || (interrupts.table[i].engineIdx == 50 && interrupts.table[i].vectorStall == 155);
+    for (u32 i = 0; i < interrupts.tableLen; ++i) {
+        gsp_found = gsp_found || (interrupts.table[i].engineIdx == 50 && interrupts.table[i].vectorStall == 155);
+    }
     CHECK(gsp_found);
 }
 
@@ -151,7 +153,8 @@ TEST_CASE("a control of 23 KB comes back whole; the SM order counts every SM onc
     Bench bench;
     REQUIRE(bench.boot());
     abi::NV2080_CTRL_INTERNAL_STATIC_GR_GET_GLOBAL_SM_ORDER_PARAMS order{};
-    REQUIRE(bench.control(kInternal, kInternalSubdevice, abi::NV2080_CTRL_CMD_INTERNAL_STATIC_KGR_GET_GLOBAL_SM_ORDER, order) == abi::NV_OK);
+    u32 cmd = abi::NV2080_CTRL_CMD_INTERNAL_STATIC_KGR_GET_GLOBAL_SM_ORDER;
+    REQUIRE(bench.control(kInternal, kInternalSubdevice, cmd, order) == abi::NV_OK);
     CHECK(order.globalSmOrder[0].numSm == 40);
     CHECK(order.globalSmOrder[0].numTpc == 20);
     CHECK(order.globalSmOrder[0].globalSmId[39].globalTpcId == 19);
