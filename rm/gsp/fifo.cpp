@@ -364,7 +364,8 @@ bool Fifo::write_page_directory(const Channel& channel) {
     u32 sc = reg::NV_RAMIN_SC_PAGE_DIR_BASE(channel.veid);
     u32 valid = known ? 1u << (channel.veid % 32) : 0;
     return memory_.write_u32(block + reg::NV_RAMIN_PAGE_DIR_BASE, low) &&
-           memory_.write_u32(block + reg::NV_RAMIN_PAGE_DIR_BASE + 4, high) && memory_.write_u32(block + sc, low) && memory_.write_u32(block + sc + 4, high) &&
+           memory_.write_u32(block + reg::NV_RAMIN_PAGE_DIR_BASE + 4, high) && memory_.write_u32(block + sc, low) &&
+           memory_.write_u32(block + sc + 4, high) &&
            memory_.write_u32(block + reg::NV_RAMIN_SC_PDB_VALID(channel.veid), valid);
 }
 
