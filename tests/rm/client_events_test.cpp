@@ -1,0 +1,73 @@
+// OS events: keys, objects, queues and polls.
+#include "tests/support/machine_fixture.h"
+
+namespace abi = test::abi;
+using namespace sim;
+using Fixture = test::MachineFixture;
+
+namespace {
+
+u32 os_event(Fixture& bench, int fd, u32 key, u32 number = abi::NV_ESC_ALLOC_OS_EVENT) {
+    abi::nv_ioctl_alloc_os_event_t params{bench.client, Fixture::kDevice, key, 0xFFFF};
+    REQUIRE(bench.escape(fd, number, params) == 0);
+    return params.Status;
+}
+
+u32 event_object(Fixture& bench, u32 handle, u32 key, u32 notify, u32 class_id = abi::NV01_EVENT_OS_EVENT) {
+    abi::NV0005_ALLOC_PARAMETERS params{};
+    params.hParentClient = bench.client;
+    params.hSrcResource = Fixture::kSubdevice;
+    params.hClass = class_id;
+    params.notifyIndex = notify;
+    params.data = key;
+    return bench.alloc_with(Fixture::kSubdevice, handle, class_id, params);
+}
+
+}  // namespace
+
+TEST_CASE("event keys are one per client and number; event objects need one") {
+    Fixture bench;
+    bench.run([&] {
+        bench.bring_up();
+        CHECK(os_event(bench, bench.gpu_fd, 9) == abi::NV_OK);
+        CHECK(os_event(bench, bench.gpu_fd, 9) == abi::NV_ERR_INSUFFICIENT_RESOURCES);
+        CHECK(os_event(bench, bench.gpu_fd, 10) == abi::NV_OK);
+        CHECK(event_object(bench, 0x30, 9, abi::NV2080_NOTIFIERS_RC_ERROR) == abi::NV_OK);
+        CHECK(event_object(bench, 0x31, 11, abi::NV2080_NOTIFIERS_RC_ERROR) == abi::NV_ERR_OBJECT_NOT_FOUND);
+        CHECK(event_object(bench, 0x31, 9, 0, abi::NV01_EVENT_KERNEL_CALLBACK_EX) == abi::NV_ERR_ILLEGAL_ACTION);
+        CHECK(os_event(bench, bench.gpu_fd, 9, abi::NV_ESC_FREE_OS_EVENT) == abi::NV_OK);
+        CHECK(os_event(bench, bench.gpu_fd, 9, abi::NV_ESC_FREE_OS_EVENT) == abi::NV_ERR_INVALID_EVENT);
+        CHECK(bench.free(0x30) == abi::NV_OK);
+    });
+}
+
+TEST_CASE("an empty queue has no event, and a poll of it is not ready") {
+    Fixture bench;
+    bench.run([&] {
+        bench.bring_up();
+        u64 out = bench.user.map(16);
+        abi::NVOS41_PARAMETERS params{out, 7, 0};
+        CHECK(bench.escape(bench.gpu_fd, abi::NV_ESC_RM_GET_EVENT_DATA, params) == 0);
+        CHECK(params.status == abi::NV_ERR_OPERATING_SYSTEM);
+        CHECK(bench.driver().poll(bench.caller, bench.gpu_fd, 0x1) == 0);
+        CHECK(bench.driver().poll(bench.caller, 99, 0x1) == 0x8);
+    });
+}
+
+TEST_CASE("notifications are set by subdevice and index") {
+    Fixture bench;
+    bench.run([&] {
+        bench.bring_up();
+        abi::NV2080_CTRL_EVENT_SET_NOTIFICATION_PARAMS params{};
+        params.event = abi::NV2080_NOTIFIERS_RC_ERROR;
+        params.action = 2;
+        CHECK(bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_EVENT_SET_NOTIFICATION, params) == abi::NV_OK);
+        params.action = 3;
+        CHECK(bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_EVENT_SET_NOTIFICATION, params) ==
+              abi::NV_ERR_INVALID_ARGUMENT);
+        params.action = 1;
+        params.event = 0xFFFF;
+        CHECK(bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_EVENT_SET_NOTIFICATION, params) ==
+              abi::NV_ERR_INVALID_ARGUMENT);
+    });
+}
