@@ -1,6 +1,6 @@
-// Events and fiber switches per second, beside SystemC's SC_METHOD and SC_THREAD in the same process and the same workload:
-// 16 or 1,000 processes that are always pending, each with its own period.
-// Bars: callbacks at least 3 times SystemC's events, fibers at least 4 times its switches.
+// Events and fiber switches per second, beside SystemC's SC_METHOD and SC_THREAD in the same process and the same
+// workload: 16 or 1,000 processes that are always pending, each with its own period. Bars: callbacks at least 3 times
+// SystemC's events, fibers at least 4 times its switches.
 #include <cstdio>
 #include <ctime>
 #include <memory>
@@ -20,7 +20,7 @@ constexpr int kRepetitions = 25;  // the fastest of each side counts: noise only
 class Process final : public sim::EventTarget {
 public:
     Process(sim::EventQueue& queue, u64& left, u64 period) : queue_(queue), left_(left), period_{period} {
-        id_ = queue.add_target("process " + std::to_string(period) + " " + std::to_string(queue.pending_count()), *this);
+        id_ = queue.add_target("process " + std::to_string(queue.pending_count()), *this);
         queue_.schedule({1}, sim::Phase::Device, id_, 0);
     }
     void on_event(sim::u32, u64) override {
@@ -78,7 +78,8 @@ struct Row {
     unsigned pending;
     double bar;
 };
-constexpr Row kRows[] = {{Kind::Callback, 16, 3}, {Kind::Callback, 1000, 3}, {Kind::Fiber, 16, 4}, {Kind::Fiber, 1000, 4}};
+constexpr Row kRows[] = {
+    {Kind::Callback, 16, 3}, {Kind::Callback, 1000, 3}, {Kind::Fiber, 16, 4}, {Kind::Fiber, 1000, 4}};
 
 }  // namespace
 
@@ -97,8 +98,8 @@ int bench::bench_main() {
         bool row_good = ratio >= row.bar;
         good = good && row_good;
         double scale = 1e9 / static_cast<double>(kEvents);
-        std::printf("%-10s %8u %14.1f %14.1f %8.2f %6.1f%s\n", row.kind == Kind::Fiber ? "fiber" : "callback", row.pending,
-                    ours * scale, peer * scale, ratio, row.bar, row_good ? "" : "  BELOW THE BAR");
+        std::printf("%-10s %8u %14.1f %14.1f %8.2f %6.1f%s\n", row.kind == Kind::Fiber ? "fiber" : "callback",
+                    row.pending, ours * scale, peer * scale, ratio, row.bar, row_good ? "" : "  BELOW THE BAR");
     }
     return good ? 0 : 1;
 }

@@ -1,5 +1,5 @@
-// A 256 MiB copy between two windows of a sparse memory, dirty marking included, beside memcpy of the same size between two
-// mappings. Bar: at least 0.8 of memcpy's speed. The digest's cost is printed too.
+// A 256 MiB copy between two windows of a sparse memory, dirty marking included, beside memcpy of the same size
+// between two mappings. Bar: at least 0.8 of memcpy's speed. The digest's cost is printed too.
 #include <sys/mman.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// SystemC's side of sim_vs_systemc. Processes of a scenario wait for its start event, wake by their period until the scenario's
-// events are used up, and wait again, so that one elaborated model serves every scenario and repetition.
+// SystemC's side of sim_vs_systemc. Processes of a scenario wait for its start event, wake by their period until the
+// scenario's events are used up, and wait again, so that one elaborated model serves every scenario and repetition.
 #include "bench/systemc_peer.h"
 
 #include <memory>

@@ -59,7 +59,8 @@ const std::string& repro_command() { return repro_storage(); }
 
 void set_failure_handler(FailureHandler handler) { failure_handler = handler; }
 
-void check_failed(const char* condition, const char* file, int line, const char* function, const std::string& operands) {
+void check_failed(const char* condition, const char* file, int line, const char* function,
+                  const std::string& operands) {
     std::string banner = fmt::format("our bug: {}", condition);
     if (!operands.empty()) banner += fmt::format("  [{}]", operands);
     banner += fmt::format("\n  at {}:{} in {}\n", file, line, function);

@@ -11,10 +11,7 @@ namespace sim {
 namespace {
 
 constexpr std::size_t kArity = 4;
-constexpr unsigned kPhaseShift = 61;  // 2^61 events are centuries of host time
 constexpr u32 kStaleMin = 64;  // below that many cancelled entries the heap is not swept
-
-constexpr u64 make_order(Phase phase, u64 sequence) { return static_cast<u64>(phase) << kPhaseShift | sequence; }
 
 // With the root at 3, siblings begin at multiples of 4.
 constexpr std::size_t first_child(std::size_t index) { return kArity * (index - 2); }
@@ -52,7 +49,8 @@ inline void EventQueue::sift_up(std::size_t index, Key entry, u32 slot) {
     put(index, entry, slot);
 }
 
-// Which child is least is as good as random, so it is computed without branches. Inlined, so that the entry stays in registers.
+// Which child is least is as good as random, so it is computed without branches. Inlined, so that the entry stays in
+// registers.
 [[gnu::always_inline]] inline void EventQueue::sift_down(std::size_t index, Key entry, u32 slot) const {
     const std::size_t end = heap_end_;
     Key* const heap = keys();

@@ -47,8 +47,8 @@ struct EventHandle {
 //   while (queue.run_one()) {}
 class EventQueue {
 public:
-    // Targets are numbered in the order of registration, which construction makes the same in every run.
-    // The target must outlive the queue or be removed; removal drops its pending events. Precondition: a path has one target.
+    // Targets are numbered in the order of registration, which construction makes the same in every run. The target
+    // must outlive the queue or be removed; removal drops its pending events. Precondition: a path has one target.
     TargetId add_target(std::string_view path, EventTarget& target);
     void remove_target(TargetId id);
 
@@ -75,8 +75,9 @@ public:
     // No more chaining in the current run_chain_until(): what follows waits for the next call.
     void end_chain() { chaining_ = false; }
 
-    // For a target that is running in run_chain_until() and can go on with its own next event without returning (fibers, which
-    // then switch once instead of twice). False unless the very next event is for `target` and within the limit.
+    // For a target that is running in run_chain_until() and can go on with its own next event without returning
+    // (fibers, which then switch once instead of twice). False unless the very next event is for `target` and within
+    // the limit.
     bool peek_chained(TargetId target, u32& op, u64& arg) const;
     // Takes that event as if it had been dispatched.
     void take_chained() { take_root(); }
@@ -89,6 +90,13 @@ public:
     void visit(StateVisitor& visitor);
 
 private:
+    // The low bits of an order; 2^61 events are centuries of host time.
+    static constexpr unsigned kPhaseShift = 61;
+    static constexpr u64 kSequenceMask = (u64{1} << kPhaseShift) - 1;
+    static constexpr u64 make_order(Phase phase, u64 sequence) {
+        return static_cast<u64>(phase) << kPhaseShift | sequence;
+    }
+
     // Sort key of the heap. Four siblings fill a cache line.
     struct Key {
         u64 time = ~u64{0};
@@ -97,7 +105,8 @@ private:
     struct alignas(64) Siblings {
         Key keys[4];
     };
-    // One pending event. A heap entry whose order differs from its slot's was cancelled and is skipped when it surfaces.
+    // One pending event. A heap entry whose order differs from its slot's was cancelled and is skipped when it
+    // surfaces.
     struct Slot {
         u64 order = 0;  // 0: free
         u64 time = 0;
@@ -149,15 +158,16 @@ private:
     bool chaining_ = false;
     SimTime chain_limit_;
 
-    // A 4-ary heap by earlier(). The root is at kRoot, so that siblings share a line; keys beyond heap_end_ are the greatest
-    // possible, so that a last, partial group needs no special case. It may be tidied by a const function: what is pending
-    // stays the same.
+    // A 4-ary heap by earlier(). The root is at kRoot, so that siblings share a line; keys beyond heap_end_ are the
+    // greatest possible, so that a last, partial group needs no special case. It may be tidied by a const function:
+    // what is pending stays the same.
     static constexpr std::size_t kRoot = 3;
     mutable std::vector<Siblings> siblings_;
     mutable std::vector<u32> entry_slots_;  // beside the keys
     mutable std::size_t heap_end_ = kRoot;
     mutable u32 stale_ = 0;
-    // While an event runs its heap place (the root) is vacant: the next schedule() fills it with one sift instead of two.
+    // While an event runs its heap place (the root) is vacant: the next schedule() fills it with one sift instead of
+    // two.
     mutable bool hole_ = false;
     std::vector<Slot> slots_;
     std::vector<u32> free_slots_;  // last freed first

@@ -1,5 +1,5 @@
-// Save and load of the event queue. Slots, generations and the free list are part of the state: handles held by components
-// stay good, and a continued run numbers its slots as the original would.
+// Save and load of the event queue. Slots, generations and the free list are part of the state: handles held by
+// components stay good, and a continued run numbers its slots as the original would.
 #include <algorithm>
 
 #include "sim/check.h"
@@ -7,12 +7,6 @@
 #include "sim/state_visitor.h"
 
 namespace sim {
-namespace {
-
-constexpr unsigned kPhaseShift = 61;
-constexpr u64 kSequenceMask = (u64{1} << kPhaseShift) - 1;
-
-}  // namespace
 
 struct EventQueue::SavedEvent {
     SimTime time;
@@ -23,7 +17,7 @@ struct EventQueue::SavedEvent {
     u32 op = 0;
     u64 arg = 0;
 
-    u64 order() const { return static_cast<u64>(phase) << kPhaseShift | sequence; }
+    u64 order() const { return make_order(phase, sequence); }
 
     void visit(StateVisitor& visitor) {
         visitor.field("time", time);
@@ -50,8 +44,8 @@ std::vector<EventQueue::SavedEvent> EventQueue::saved_events(std::vector<std::st
     std::vector<SavedEvent> events;
     for (u32 index : pending) {
         const Slot& slot = slots_[index];
-        events.push_back(SavedEvent{{slot.time}, static_cast<Phase>(slot.order >> kPhaseShift), slot.order & kSequenceMask,
-                                    index, saved_index[slot.target], slot.op, slot.arg});
+        events.push_back(SavedEvent{{slot.time}, static_cast<Phase>(slot.order >> kPhaseShift),
+                                    slot.order & kSequenceMask, index, saved_index[slot.target], slot.op, slot.arg});
     }
     return events;
 }
@@ -87,7 +81,9 @@ std::string EventQueue::load(const std::vector<SavedEvent>& events, const std::v
         slot.op = event.op;
     }
     std::sort(sequences.begin(), sequences.end());
-    if (std::adjacent_find(sequences.begin(), sequences.end()) != sequences.end()) return "a sequence number used twice";
+    if (std::adjacent_find(sequences.begin(), sequences.end()) != sequences.end()) {
+        return "a sequence number used twice";
+    }
     live_ = static_cast<u32>(events.size());
     set_heap(sorted_slots());
     return {};

@@ -1,5 +1,6 @@
-// Named fault points: places where a run may be made to go wrong on purpose. Inactive unless a plan names them, so seed 0
-// without a plan never draws. Whether a point fires depends on hash(seed, name, visit number), never on draw order.
+// Named fault points: places where a run may be made to go wrong on purpose. Inactive unless a plan names them, so
+// seed 0 without a plan never draws. Whether a point fires depends on hash(seed, name, visit number), never on draw
+// order.
 #pragma once
 
 #include <map>

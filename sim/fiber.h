@@ -1,4 +1,5 @@
-// Cooperative fibers in virtual time: guests and driver threads, never devices. Boost.Context appears in fiber.cpp only.
+// Cooperative fibers in virtual time: guests and driver threads, never devices. Boost.Context appears in fiber.cpp
+// only.
 #pragma once
 
 #include <functional>
@@ -64,8 +65,8 @@ public:
     u32 suspended_count() const;
     // "driver.worker0: waiting for rpc reply since 12.003 us", one line each.
     std::string describe_suspended() const;
-    // Ends a suspended fiber by unwinding it: its destructors run before cancel() returns, and what it throws meanwhile is
-    // dropped. Waits during the unwinding return at once. Nothing happens when it has finished.
+    // Ends a suspended fiber by unwinding it: its destructors run before cancel() returns, and what it throws
+    // meanwhile is dropped. Waits during the unwinding return at once. Nothing happens when it has finished.
     // Precondition: `id` is not the caller, nor waiting for the caller to return.
     void cancel(FiberId id);
     // Cancels every fiber in the order of spawning. Owners whose objects fibers refer to call it before these die.

@@ -1,5 +1,5 @@
-// The hash-chained journal. Canonical record: little-endian 64-bit words index, time, type id, word count, words, payload
-// digest low, high; chain = XXH3-128 of the previous chain value (low, high) followed by these.
+// The hash-chained journal. Canonical record: little-endian 64-bit words index, time, type id, word count, words,
+// payload digest low, high; chain = XXH3-128 of the previous chain value (low, high) followed by these.
 #include "sim/journal.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
-// The run's journal: one canonical record per crossing, GP entry, launch and release, hash-chained so that two machines find
-// their first difference by comparing few hashes. What a record means belongs to the layer that declares its RecordType.
+// The run's journal: one canonical record per crossing, GP entry, launch and release, hash-chained so that two
+// machines find their first difference by comparing few hashes. What a record means belongs to the layer that
+// declares its RecordType.
 #pragma once
 
 #include <deque>
@@ -46,7 +47,8 @@ protected:
 class Journal {
 public:
     // Precondition: one word for each field of the type.
-    void append(const RecordType& type, SimTime time, std::initializer_list<u64> words, std::span<const u8> payload = {});
+    void append(const RecordType& type, SimTime time, std::initializer_list<u64> words,
+                std::span<const u8> payload = {});
     void note(SimTime time, std::string_view text);
     void add_sink(JournalSink& sink);
     void remove_sink(JournalSink& sink);

@@ -1,5 +1,5 @@
-// One run: time, events, fibers, chance, journal, probes, fault points, the unmodelled list and the watchdog, owned together.
-// No GPU word in it. A Kernel is constructed, passed and destroyed; nothing is global.
+// One run: time, events, fibers, chance, journal, probes, fault points, the unmodelled list and the watchdog, owned
+// together. No GPU word in it. A Kernel is constructed, passed and destroyed; nothing is global.
 #pragma once
 
 #include <functional>
@@ -47,13 +47,14 @@ public:
         StopReason reason = StopReason::Idle;
         std::string text;
     };
-    // Runs events until none is left, stop(), the limit (now() is then the limit), or the watchdog bites. Failing checks
-    // describe this run meanwhile. Exceptions of fibers and events pass through; the kernel may be run again.
+    // Runs events until none is left, stop(), the limit (now() is then the limit), or the watchdog bites. Failing
+    // checks describe this run meanwhile. Exceptions of fibers and events pass through; the kernel may be run again.
     RunResult run(SimTime limit = SimTime::max());
 
     std::string describe_now() const override;
 
-    // Time, pending events, journal chain, fault visits and the unmodelled list. Precondition when saving: no fiber is suspended.
+    // Time, pending events, journal chain, fault visits and the unmodelled list. Precondition when saving: no fiber
+    // is suspended.
     void visit(StateVisitor& visitor);
 
 private:

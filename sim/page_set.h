@@ -1,5 +1,5 @@
-// A set of page numbers as a bitmap with one summary bit per bitmap word: marking a range fills words, going through the set
-// costs the words that hold something.
+// A set of page numbers as a bitmap with one summary bit per bitmap word: marking a range fills words, going through
+// the set costs the words that hold something.
 #pragma once
 
 #include <bit>

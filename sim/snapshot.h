@@ -38,7 +38,8 @@ private:
 
 class Snapshot {
 public:
-    // Of the container and the stream inside it. What a component saves may change without it: a load then names the field.
+    // Of the container and the stream inside it. What a component saves may change without it: a load then names the
+    // field.
     static constexpr u32 kFormatVersion = 1;
 
     static Snapshot save(StateList& components);
@@ -46,8 +47,8 @@ public:
     static Snapshot parse(std::span<const u8> file, std::string& error);
     std::vector<u8> serialize() const;
 
-    // Empty when all was loaded; otherwise what is wrong ("gpu.ce0.regs[3]: out of range"), and the components are then in no
-    // particular state and must not be run.
+    // Empty when all was loaded; otherwise what is wrong ("gpu.ce0.regs[3]: out of range"), and the components are
+    // then in no particular state and must not be run.
     std::string load(StateList& components) const;
     // "path: old -> new", at most 200 lines and a count of the rest.
     static std::vector<std::string> diff(const Snapshot& old_state, const Snapshot& new_state);

@@ -22,8 +22,8 @@ public:
     Reservation(const std::string& name, u64 bytes) : bytes_(bytes) {
         base_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (base_ == MAP_FAILED) {
-            throw HostError(fmt::format("{}: the host refused {} MiB of address space; raise the limit (ulimit -v)", name,
-                                        bytes >> 20));
+            throw HostError(fmt::format("{}: the host refused {} MiB of address space; raise the limit (ulimit -v)",
+                                        name, bytes >> 20));
         }
     }
     ~Reservation() { munmap(base_, bytes_); }

@@ -1,5 +1,5 @@
-// A large byte space that costs nothing until touched: one reserved range of host address space, a dirty bitmap of 4 KiB
-// pages, and a digest that ignores pages of zeroes. Serves video memory and system memory.
+// A large byte space that costs nothing until touched: one reserved range of host address space, a dirty bitmap of 4
+// KiB pages, and a digest that ignores pages of zeroes. Serves video memory and system memory.
 #pragma once
 
 #include <memory>
@@ -35,7 +35,8 @@ public:
     void write_u32(u64 address, u32 value);
     void write_u64(u64 address, u64 value);
 
-    // Direct access. for_write marks the pages dirty at once; a pointer kept and written later needs mark_dirty() again.
+    // Direct access. for_write marks the pages dirty at once; a pointer kept and written later needs mark_dirty()
+    // again.
     std::span<const u8> view(u64 address, u64 bytes) const;
     std::span<u8> window(u64 address, u64 bytes, bool for_write);
     void mark_dirty(u64 address, u64 bytes);

@@ -68,8 +68,8 @@ private:
     std::string error_;
 };
 
-// Differences between two streams as "path: old -> new" lines, in the order of the old one; at most `lines_max` and a last
-// line that counts the rest. A damaged stream is itself a difference.
+// Differences between two streams as "path: old -> new" lines, in the order of the old one; at most `lines_max` and a
+// last line that counts the rest. A damaged stream is itself a difference.
 std::vector<std::string> diff_streams(std::span<const u8> old_stream, std::span<const u8> new_stream,
                                       std::size_t lines_max = 200);
 

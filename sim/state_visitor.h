@@ -26,15 +26,16 @@ public:
     virtual Mode mode() const = 0;
     bool loading() const { return mode() == Mode::Load; }
 
-    // Load never trusts its input. After the first failure the visitor leaves every further field as it is and answers no
-    // elements, so a component checks failed() only where it would act on what it read. What was loaded is then worthless.
+    // Load never trusts its input. After the first failure the visitor leaves every further field as it is and
+    // answers no elements, so a component checks failed() only where it would act on what it read. What was loaded is
+    // then worthless.
     virtual bool failed() const { return false; }
     // A component's own check of what it loaded: `name` is the field, `why` one phrase. Ignored unless loading.
     virtual void fail(std::string_view name, std::string_view why);
 
-    // Every form is built from these. A list has `count` elements, each one field of any form; a map has `count` pairs of
-    // fields, key then value, keys in ascending order. Both return the count to go through, which on load comes from the
-    // input and is bounded by what is left of it.
+    // Every form is built from these. A list has `count` elements, each one field of any form; a map has `count`
+    // pairs of fields, key then value, keys in ascending order. Both return the count to go through, which on load
+    // comes from the input and is bounded by what is left of it.
     virtual void u64_field(std::string_view name, u64& value) = 0;
     virtual void bytes_field(std::string_view name, std::vector<u8>& value) = 0;
     virtual void begin(std::string_view scope) = 0;

@@ -34,10 +34,13 @@ class DiffVisitor final : public SaveVisitor {
 public:
     Mode mode() const override { return Mode::Diff; }
     // "path: old -> new", see diff_streams().
-    std::vector<std::string> differences(std::span<const u8> old_saved) const { return diff_streams(old_saved, saved()); }
+    std::vector<std::string> differences(std::span<const u8> old_saved) const {
+        return diff_streams(old_saved, saved());
+    }
 };
 
-// Loads untrusted bytes, which must outlive the visitor. The first thing wrong ends it: error() says which field and why.
+// Loads untrusted bytes, which must outlive the visitor. The first thing wrong ends it: error() says which field and
+// why.
 class LoadVisitor final : public StateVisitor {
 public:
     explicit LoadVisitor(std::span<const u8> saved) : reader_(saved) {}

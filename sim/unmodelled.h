@@ -1,6 +1,6 @@
-// What a guest asked for and nobody models, by name. Each distinct key is counted; the list is printed at the end of a run.
-// `refused` entries got a correct architected refusal (they are only listed); `invented` ones would have needed made-up
-// data, and a run that has any exits with 3.
+// What a guest asked for and nobody models, by name. Each distinct key is counted; the list is printed at the end of
+// a run. `refused` entries got a correct architected refusal (they are only listed); `invented` ones would have
+// needed made-up data, and a run that has any exits with 3.
 #pragma once
 
 #include <map>
@@ -32,7 +32,9 @@ public:
 private:
     void add(std::string_view key, SimTime now, bool invented, std::string_view detail) {
         auto it = entries_.find(key);
-        if (it == entries_.end()) it = entries_.emplace(std::string(key), Entry{0, now, false, std::string(detail)}).first;
+        if (it == entries_.end()) {
+            it = entries_.emplace(std::string(key), Entry{0, now, false, std::string(detail)}).first;
+        }
         ++it->second.count;
         it->second.invented = it->second.invented || invented;
         any_invented_ = any_invented_ || invented;

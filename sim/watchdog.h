@@ -1,5 +1,5 @@
-// Spin watchdog: finds a guest or driver that polls the same thing for ever in virtual time, and names what it polls and who
-// could have changed it.
+// Spin watchdog: finds a guest or driver that polls the same thing for ever in virtual time, and names what it polls
+// and who could have changed it.
 #pragma once
 
 #include <functional>
@@ -21,9 +21,9 @@ public:
     void polled(std::string_view who, std::string_view what, u64 address, u64 value, SimTime now);
     // Something moved: forget every streak.
     void progress() { streaks_.clear(); stuck_ = false; }
-    // True when a streak, from its first poll to its last, is longer than the limit: a poller that stopped polling is not
-    // stuck. report() then says who polls what, since when, how often, and adds the lines of every reporter
-    // (e.g. "channel 3: GP_GET 5 GP_PUT 9 last method SEM_EXECUTE blocked on acquire at 0x200000").
+    // True when a streak, from its first poll to its last, is longer than the limit: a poller that stopped polling is
+    // not stuck. report() then says who polls what, since when, how often, and adds the lines of every reporter (e.g.
+    // "channel 3: GP_GET 5 GP_PUT 9 last method SEM_EXECUTE blocked on acquire at 0x200000").
     bool bites() const { return stuck_; }
     std::string report() const;
 

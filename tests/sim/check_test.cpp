@@ -86,8 +86,8 @@ TEST_CASE("a check that fails while describing a failure does not describe again
 TEST_CASE("operands are printed by kind") {
     sim::u8 byte = 65;
     sim::u64 address = 0x200000;
-    std::string text = sim::format_operands("byte, address, Colour::Red, true, -1, t, d", byte, address, Colour::Red, true,
-                                            -1, sim::SimTime{7}, sim::Digest128{1, 0});
+    std::string text = sim::format_operands("byte, address, Colour::Red, true, -1, t, d", byte, address, Colour::Red,
+                                            true, -1, sim::SimTime{7}, sim::Digest128{1, 0});
     CHECK(text ==
           "byte=65 address=0x200000 Colour::Red=3 true=true -1=-1 t=7ps d=00000000000000000000000000000001");
     CHECK(sim::format_operands("") == "");

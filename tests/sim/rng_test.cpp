@@ -1,5 +1,5 @@
-// Tests of sim/rng.{h,cpp}. Known answers: the reference C sources of xoshiro256** 1.0 (state 1, 2, 3, 4) and splitmix64
-// (state 0).
+// Tests of sim/rng.{h,cpp}. Known answers: the reference C sources of xoshiro256** 1.0 (state 1, 2, 3, 4) and
+// splitmix64 (state 0).
 #include "sim/rng.h"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,9 @@ using sim::u64;
 
 TEST_CASE("the generators give their published outputs") {
     RandomStream stream(std::array<u64, 4>{1, 2, 3, 4});
-    for (u64 expected : {u64{11520}, u64{0}, u64{1509978240}, u64{1215971899390074240}}) CHECK(stream.next() == expected);
+    for (u64 expected : {u64{11520}, u64{0}, u64{1509978240}, u64{1215971899390074240}}) {
+        CHECK(stream.next() == expected);
+    }
     u64 state = 0;
     for (u64 expected : {0xe220a8397b1dcdafu, 0x6e789e6aa1b965f4u, 0x06c45d188009454fu, 0xf88bb8a8724c81ecu}) {
         CHECK(sim::splitmix64(state) == expected);

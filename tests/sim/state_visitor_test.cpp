@@ -1,5 +1,5 @@
-// Tests of sim/state_visitor*.{h,cpp}, state_stream, state_diff and snapshot: every form goes there and back, every change is
-// seen, and no damage is believed.
+// Tests of sim/state_visitor*.{h,cpp}, state_stream, state_diff and snapshot: every form goes there and back, every
+// change is seen, and no damage is believed.
 #include "sim/state_visitor.h"
 
 #include <doctest/doctest.h>
