@@ -13,7 +13,8 @@ set(tu104sim_flags -ffp-contract=off -fno-math-errno -fno-semantic-interposition
 set(tu104sim_warnings -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast -Wdouble-promotion
     -Wformat=2 -Wcast-align -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough -Wextra-semi -Wundef -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    list(APPEND tu104sim_warnings -Wduplicated-cond -Wlogical-op -Wuseless-cast)
+    # g++ 12 reports overflows and overlaps inside std::string that do not exist.
+    list(APPEND tu104sim_warnings -Wduplicated-cond -Wlogical-op -Wuseless-cast -Wno-stringop-overflow -Wno-restrict -Wno-array-bounds)
     if(TU104SIM_SANITIZE)
         # The sanitizers' instrumentation makes g++ 12 see null and maybe-uninitialised paths that do not exist.
         list(APPEND tu104sim_warnings -Wno-maybe-uninitialized -Wno-null-dereference -Wno-stringop-overflow)
@@ -28,6 +29,8 @@ if(TU104SIM_FUZZ)
     list(APPEND tu104sim_flags -fsanitize=fuzzer-no-link)
     list(APPEND tu104sim_link_flags -fsanitize=fuzzer-no-link)
 endif()
+# One precompiled header of standard headers and fmt for all layers: halves the time of a clean build.
+option(TU104SIM_PCH "Precompile standard headers" OFF)
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
     set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
@@ -38,4 +41,21 @@ function(tu104sim_compile_options target)
     target_compile_options(${target} PRIVATE
         $<$<COMPILE_LANGUAGE:CXX>:${tu104sim_flags} ${tu104sim_warnings}>)
     target_link_options(${target} PRIVATE ${tu104sim_link_flags})
+    if(TU104SIM_PCH)
+        if(target STREQUAL "sim")
+            target_precompile_headers(sim PRIVATE <fmt/format.h> <algorithm> <array> <functional> <map> <memory> <optional>
+                <span> <string> <string_view> <vector>)
+        else()
+            target_precompile_headers(${target} REUSE_FROM sim)
+            get_target_property(type ${target} TYPE)
+            if(type STREQUAL "EXECUTABLE")
+                # The shared header was compiled with -fPIC; -fPIE would refuse it.
+                set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+                target_compile_options(${target} PRIVATE -fPIC)
+            endif()
+        endif()
+        if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+            target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+        endif()
+    endif()
 endfunction()

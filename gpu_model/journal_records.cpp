@@ -3,10 +3,10 @@
 
 namespace gpu::records {
 
-#define RECORD(id, name, ...)                                  \
-    namespace name##_fields {                                  \
-    constexpr std::string_view list[] = {__VA_ARGS__};         \
-    }                                                          \
+#define RECORD(id, name, ...)                              \
+    namespace name##_fields {                              \
+        constexpr std::string_view list[] = {__VA_ARGS__}; \
+    }                                                      \
     constexpr sim::RecordType name{id, #name, name##_fields::list};
 #include "gpu_model/journal_records.def"
 #undef RECORD

@@ -9,15 +9,22 @@ struct Client::Impl {
     client::Driver driver;
 };
 
-Client::Client(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice& device, HostServices& host, ClientOptions options)
+Client::Client(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice& device, HostServices& host,
+               ClientOptions options)
     : impl_(new Impl{client::Driver(kernel, version, device, host, options)}) {}
 
 Client::~Client() = default;
 
-DriverSurface& Client::surface() { return impl_->driver; }
+DriverSurface& Client::surface() {
+    return impl_->driver;
+}
 
-void Client::interrupt(u16 data) { impl_->driver.interrupt(data); }
+void Client::interrupt(u16 data) {
+    impl_->driver.interrupt(data);
+}
 
-void Client::visit(sim::StateVisitor& visitor) { impl_->driver.visit(visitor); }
+void Client::visit(sim::StateVisitor& visitor) {
+    impl_->driver.visit(visitor);
+}
 
 }  // namespace rm

@@ -1,4 +1,5 @@
-// What the host engine knows of an engine: it takes methods, it may be busy, it can be waited for, it holds state per context.
+// What the host engine knows of an engine: it takes methods, it may be busy, it can be waited for, it holds state per
+// context.
 #pragma once
 
 #include <string_view>
@@ -53,8 +54,8 @@ public:
     virtual bool accepts_class(u32 class_id) const = 0;
     // subchannel 0..4, byte address 0x100..0x3FFC, one data word.
     virtual MethodResult method(const ChannelContext& channel, u32 subchannel, u32 method, u32 data) = 0;
-    // Same method address `count` times (increment 0) or ascending (increment 4): returns how many were taken; `result` is
-    // that of the first one not taken. The default calls method().
+    // Same method address `count` times (increment 0) or ascending (increment 4): returns how many were taken;
+    // `result` is that of the first one not taken. The default calls method().
     virtual u32 methods(const ChannelContext& channel, u32 subchannel, u32 method, u32 increment, const u32* data,
                         u32 count, MethodResult& result);
     // All work of that channel done and visible.

@@ -64,7 +64,8 @@ void Host::schedule_in(u64 delay_ps, u32 op, u64 arg) {
 
 void Host::on_event(u32 op, u64 arg) {
     // Events may come from a saved state: an argument that names nothing does nothing.
-    if ((op == kOpStep && arg >= pbdmas_.size()) || (op >= kOpDispatch && op <= kOpTimeslice && arg >= runlists_.size()) ||
+    if ((op == kOpStep && arg >= pbdmas_.size()) ||
+        (op >= kOpDispatch && op <= kOpTimeslice && arg >= runlists_.size()) ||
         (op == kOpRunlistSubmit && arg >= runlists_.size()) || (op == kOpNotice && notices_.empty())) {
         return;
     }

@@ -1,4 +1,5 @@
-// Integer reductions by plain arithmetic; FADD is one IEEE single addition with a canonical NaN, the same on every host.
+// Integer reductions by plain arithmetic; FADD is one IEEE single addition with a canonical NaN, the same on every
+// host.
 #include "gpu_model/mem/reduction.h"
 
 #include <bit>
@@ -13,13 +14,26 @@ template <typename Word, typename Signed>
 bool reduce_common(Reduction op, bool is_signed, Word memory, Word operand, Word& out) {
     bool less = is_signed ? static_cast<Signed>(memory) < static_cast<Signed>(operand) : memory < operand;
     switch (op) {
-        case Reduction::Imin: out = less ? memory : operand; return true;
-        case Reduction::Imax: out = less ? operand : memory; return true;
-        case Reduction::Ixor: out = memory ^ operand; return true;
-        case Reduction::Iand: out = memory & operand; return true;
-        case Reduction::Ior: out = memory | operand; return true;
-        case Reduction::Iadd: out = memory + operand; return true;
-        default: return false;
+        case Reduction::Imin:
+            out = less ? memory : operand;
+            return true;
+        case Reduction::Imax:
+            out = less ? operand : memory;
+            return true;
+        case Reduction::Ixor:
+            out = memory ^ operand;
+            return true;
+        case Reduction::Iand:
+            out = memory & operand;
+            return true;
+        case Reduction::Ior:
+            out = memory | operand;
+            return true;
+        case Reduction::Iadd:
+            out = memory + operand;
+            return true;
+        default:
+            return false;
     }
 }
 
@@ -33,10 +47,17 @@ u32 add_float(u32 a, u32 b) {
 
 bool reduce_u32(Reduction op, bool is_signed, u32 memory, u32 operand, u32& out) {
     switch (op) {
-        case Reduction::Inc: out = memory >= operand ? 0 : memory + 1; return !is_signed;
-        case Reduction::Dec: out = memory == 0 || memory > operand ? operand : memory - 1; return !is_signed;
-        case Reduction::Fadd: out = add_float(memory, operand); return true;
-        default: return reduce_common<u32, i32>(op, is_signed, memory, operand, out);
+        case Reduction::Inc:
+            out = memory >= operand ? 0 : memory + 1;
+            return !is_signed;
+        case Reduction::Dec:
+            out = memory == 0 || memory > operand ? operand : memory - 1;
+            return !is_signed;
+        case Reduction::Fadd:
+            out = add_float(memory, operand);
+            return true;
+        default:
+            return reduce_common<u32, i32>(op, is_signed, memory, operand, out);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "guest_harness/trace/hex.h"
 #include "guest_harness/trace/names.h"
 #include "guest_harness/trace/pushbuffer.h"
+#include "guest_harness/trace/work_view.h"
 #include "sim/time_text.h"
 
 namespace harness::trace {
@@ -39,6 +40,10 @@ public:
         }
         // Submissions outside the window still bind classes.
         if (const auto* submit = std::get_if<Submit>(&event)) going = words(*submit, shown) && going;
+        for (const Submit& submit : work_.add(event)) {
+            if (shown) going = going && out_(fmt::format("        {}\n", describe(submit)));
+            going = words(submit, shown) && going;
+        }
         return going;
     }
 
@@ -92,6 +97,7 @@ private:
 
     const ShowOptions& options_;
     const TextSink& out_;
+    WorkView work_;
     std::map<u32, PushbufferDecoder> decoders_;
 };
 

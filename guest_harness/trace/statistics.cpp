@@ -11,6 +11,10 @@ namespace harness::trace {
 void Statistics::add(const Event& event) {
     ++events;
     payload_bytes += harness::trace::payload_bytes(event);
+    for (const Submit& submit : work_.add(event)) {
+        ++surfaces["work submit"];
+        decode(submit);
+    }
     if (const auto* call = std::get_if<CallRecord>(&event)) {
         ++surfaces[fmt::format("driver {}", call_kind_name(call->kind))];
         if (call->kind != CallRecord::Kind::Ioctl) return;
@@ -23,8 +27,10 @@ void Statistics::add(const Event& event) {
     }
     bool work = std::holds_alternative<Submit>(event);
     ++surfaces[fmt::format("{} {}", work ? "work" : "driver", kind_name(kind_of(event)))];
-    if (!work) return;
-    const Submit& submit = std::get<Submit>(event);
+    if (work) decode(std::get<Submit>(event));
+}
+
+void Statistics::decode(const Submit& submit) {
     auto [decoder, added] = decoders_.try_emplace(submit.channel, submit.channel_class);
     PushbufferDecoder::Sink sink;
     sink.header = [this](const HeaderWord& header) {

@@ -6,6 +6,7 @@
 
 #include "guest_harness/trace/container.h"
 #include "guest_harness/trace/pushbuffer.h"
+#include "guest_harness/trace/work_view.h"
 
 namespace harness::trace {
 
@@ -23,6 +24,9 @@ struct Statistics {
     void add(const Event& event);
 
 private:
+    void decode(const Submit& submit);
+
+    WorkView work_;
     std::map<u32, PushbufferDecoder> decoders_;
 };
 

@@ -1,3 +1,4 @@
+// Adapter: shut-down, the interrupt handler, and the heaps. Bring-up is in adapter_boot.cpp.
 #include "rm/client/adapter.h"
 
 #include <fmt/format.h>
@@ -44,7 +45,8 @@ void Adapter::Page::visit(sim::StateVisitor& visitor) {
     visitor.field("bytes", bytes);
 }
 
-Adapter::Adapter(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice& device, HostServices& host, AdapterEvents& events)
+Adapter::Adapter(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice& device, HostServices& host,
+                 AdapterEvents& events)
     : kernel_(kernel),
       version_(version),
       host_(host),
@@ -143,7 +145,9 @@ std::optional<gpu::FbPa> Adapter::alloc_fb(RangeHeap::Request request) {
     return gpu::FbPa{*address};
 }
 
-void Adapter::free_fb(gpu::FbPa address, u64 bytes) { fb_.free(address.value, bytes); }
+void Adapter::free_fb(gpu::FbPa address, u64 bytes) {
+    fb_.free(address.value, bytes);
+}
 
 // Page tables sit at the top of video memory, away from what clients allocate from the bottom.
 std::optional<gpu::FbPa> Adapter::alloc_table() {
@@ -153,7 +157,9 @@ std::optional<gpu::FbPa> Adapter::alloc_table() {
     return table;
 }
 
-void Adapter::free_table(gpu::FbPa table) { free_fb(table, kPage4K); }
+void Adapter::free_table(gpu::FbPa table) {
+    free_fb(table, kPage4K);
+}
 
 std::optional<u64> Adapter::map_bar1(gpu::FbPa address, u64 bytes, u64 page_bytes, const LeafAttributes& attributes) {
     std::optional<u64> offset = bar1_.alloc({.bytes = bytes, .alignment = page_bytes});

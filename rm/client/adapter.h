@@ -1,6 +1,6 @@
-// One GPU from the kernel driver's side: bring-up and shut-down of the firmware, what the firmware said about the chip, the heaps of video
-// memory and BAR1, the interrupt handler.
-// Source: open-gpu-kernel-modules 570.144, osinit.c (RmInitAdapter), kernel_gsp.c, kern_bus.c, intr_tu102.c.
+// One GPU from the kernel driver's side: bring-up and shut-down of the firmware, what the firmware said about the chip,
+// the heaps of video memory and BAR1, the interrupt handler. Source: open-gpu-kernel-modules 570.144, osinit.c
+// (RmInitAdapter), kernel_gsp.c, kern_bus.c, intr_tu102.c.
 #pragma once
 
 #include <memory>
@@ -32,9 +32,9 @@ struct StaticInfo {
     u32 internal_client = 0;
     u32 internal_device = 0;
     u32 internal_subdevice = 0;
-    std::vector<u8> gid;            // 16 bytes
-    std::vector<u8> name;           // 64 bytes, ASCII
-    std::vector<u8> name_unicode;   // 128 bytes
+    std::vector<u8> gid;           // 16 bytes
+    std::vector<u8> name;          // 64 bytes, ASCII
+    std::vector<u8> name_unicode;  // 128 bytes
     std::vector<u8> short_name;
     void visit(sim::StateVisitor& visitor);
 };
@@ -55,7 +55,8 @@ struct InterruptVector {
 
 class Adapter final : private RpcEventSink, private TableStore {
 public:
-    Adapter(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice& device, HostServices& host, AdapterEvents& events);
+    Adapter(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice& device, HostServices& host,
+            AdapterEvents& events);
     ~Adapter();
 
     // On a fiber. Anything but NV_OK: the adapter is down and can be started again.

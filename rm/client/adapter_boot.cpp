@@ -1,11 +1,13 @@
-// The steps of bring-up, in the driver's order: osinit.c:RmInitAdapter, kernel_gsp.c:kgspInitRm, then the device-init controls.
-// Not modelled on the kernel side: loading of the firmware's images (BootMode::Warm starts after it), display, NVLink, fault buffers.
+// The steps of bring-up, in the driver's order: osinit.c:RmInitAdapter, kernel_gsp.c:kgspInitRm, then the device-init
+// controls. Not modelled on the kernel side: loading of the firmware's images (BootMode::Warm starts after it),
+// display, NVLink, fault buffers.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "rm/abi/cl0080.h"
 #include "rm/abi/cl2080.h"
+#include "rm/abi/classes.h"
 #include "rm/abi/ctrl2080fb.h"
 #include "rm/abi/ctrl2080fifo.h"
 #include "rm/abi/ctrl2080internal.h"
@@ -13,7 +15,6 @@
 #include "rm/abi/libos_init_args.h"
 #include "rm/abi/registry.h"
 #include "rm/client/adapter.h"
-#include "rm/abi/classes.h"
 #include "rm/client/engine_map.h"
 #include "rm/client/named_view.h"
 
@@ -28,7 +29,8 @@ constexpr u8 kLibosContiguous = 1;
 constexpr u8 kLibosSystemMemory = 1;
 constexpr SimTime kResetTimeout = SimTime::from_ms(10);
 constexpr u32 kDeviceTablesMax = 8;  // a firmware that always says "more" is refused
-constexpr u32 kGraphicsClient = 0xC1D0FF00;  // the driver's own client for graphics data (model: outside what processes get)
+constexpr u32 kGraphicsClient =
+    0xC1D0FF00;  // the driver's own client for graphics data (model: outside what processes get)
 constexpr u32 kGraphicsDevice = 0xC1D0FF01;
 constexpr u32 kGraphicsSubdevice = 0xC1D0FF02;
 constexpr u32 kUpdateBarPdeBar2 = 1;
@@ -49,8 +51,9 @@ constexpr InitControl kPreInit[] = {
     {0x20802a08, false},  // CE_GET_FAULT_METHOD_BUFFER_SIZE
 };
 constexpr InitControl kGraphicsInit[] = {
-    {0x20800a1f, true},  {0x20800a2a, true},  {0x20800a26, true},  {0x20800a22, true},  {0x20800a30, false}, {0x20800a2c, false},
-    {0x20800a2e, false}, {0x20800a34, false}, {0x20800a3d, true},  {0x20800a3f, false}, {0x20800a48, false}, {0x20800a32, true},
+    {0x20800a1f, true},  {0x20800a2a, true},  {0x20800a26, true},  {0x20800a22, true},
+    {0x20800a30, false}, {0x20800a2c, false}, {0x20800a2e, false}, {0x20800a34, false},
+    {0x20800a3d, true},  {0x20800a3f, false}, {0x20800a48, false}, {0x20800a32, true},
 };
 
 u64 pack_id8(std::string_view name) {
@@ -60,7 +63,9 @@ u64 pack_id8(std::string_view name) {
 }
 
 // A wire struct of this version, all zero.
-std::vector<u8> zeroed(const DriverVersion& version, std::string_view name) { return std::vector<u8>(struct_bytes(version, name)); }
+std::vector<u8> zeroed(const DriverVersion& version, std::string_view name) {
+    return std::vector<u8>(struct_bytes(version, name));
+}
 
 }  // namespace
 
@@ -101,13 +106,14 @@ Status Adapter::identify() {
     boot0_ = io_.reg_read(reg::NV_PMC_BOOT_0);
     boot42_ = io_.reg_read(reg::NV_PMC_BOOT_42);
     if (boot0_ == ~u32{0} || boot42_ == ~u32{0}) {
-        kernel_.journal().note(kernel_.now(), "driver: NV_PMC_BOOT_0 reads all ones: the device does not respond (Xid 79)");
+        kernel_.journal().note(kernel_.now(),
+                               "driver: NV_PMC_BOOT_0 reads all ones: the device does not respond (Xid 79)");
         return NV_ERR_GPU_IS_LOST;
     }
     if (reg::NV_PMC_BOOT_42_CHIP_ID::get(boot42_) != kChipId) {
         kernel_.journal().note(kernel_.now(),
-                               fmt::format("driver: NV_PMC_BOOT_42 0x{:08x} names chip 0x{:x}, must be 0x{:x} (TU104)", boot42_,
-                                           reg::NV_PMC_BOOT_42_CHIP_ID::get(boot42_), kChipId));
+                               fmt::format("driver: NV_PMC_BOOT_42 0x{:08x} names chip 0x{:x}, must be 0x{:x} (TU104)",
+                                           boot42_, reg::NV_PMC_BOOT_42_CHIP_ID::get(boot42_), kChipId));
         return NV_ERR_NOT_SUPPORTED;
     }
     u64 time = kernel_.now().ns();
@@ -171,7 +177,8 @@ Status Adapter::send_preboot_messages() {
     info.set("gpuPhysAddr", pci_.registers().address);
     info.set("gpuPhysFbAddr", pci_.framebuffer().address);
     info.set("gpuPhysInstAddr", pci_.instance().address);
-    info.set("nvDomainBusDeviceFunc", u64{pci_.location().domain} << 32 | u64{pci_.location().bus} << 8 | u64{pci_.location().slot} << 3);
+    info.set("nvDomainBusDeviceFunc",
+             u64{pci_.location().domain} << 32 | u64{pci_.location().bus} << 8 | u64{pci_.location().slot} << 3);
     info.set("maxUserVa", 0x7FFFFFFFF000);
     info.set("pciConfigMirrorBase", 0x88000);
     info.set("pciConfigMirrorSize", 0x1000);
@@ -203,7 +210,8 @@ Status Adapter::start_firmware() {
     // Reset into RISC-V, tell the core its revision, hand over the arguments, start.
     io_.reg_write(reg::NV_PGSP_FALCON_ENGINE, 1);
     io_.reg_write(reg::NV_PGSP_FALCON_ENGINE, 0);
-    if (!io_.reg_poll(reg::NV_PGSP_FALCON_DMACTL, static_cast<u32>(reg::NV_PFALCON_DMACTL_SCRUBBING::kMask), 0, kResetTimeout))
+    if (!io_.reg_poll(reg::NV_PGSP_FALCON_DMACTL, static_cast<u32>(reg::NV_PFALCON_DMACTL_SCRUBBING::kMask), 0,
+                      kResetTimeout))
         return NV_ERR_TIMEOUT;
     io_.reg_write(reg::NV_PGSP_FALCON_RM, boot0_);
     io_.reg_write(reg::NV_PGSP_FALCON_MAILBOX0, static_cast<u32>(libos_arguments_));
@@ -237,7 +245,8 @@ Status Adapter::exchange_versions() {
     Status status = rpc_.call("NV_VGPU_MSG_FUNCTION_SET_GUEST_SYSTEM_INFO", payload, &result_private);
     if (status != NV_OK) return status;
     std::optional<rpc_set_guest_system_info_v03_00> answer = load<rpc_set_guest_system_info_v03_00>(payload);
-    bool same = answer && answer->vgxVersionMajorNum == rpc_version_pair.major && answer->vgxVersionMinorNum == rpc_version_pair.minor;
+    bool same = answer && answer->vgxVersionMajorNum == rpc_version_pair.major &&
+                answer->vgxVersionMinorNum == rpc_version_pair.minor;
     if (result_private != 0 && !same) return NV_ERR_INVALID_STATE;
     return NV_OK;
 }
@@ -262,7 +271,8 @@ Status Adapter::read_static_info() {
 
     std::optional<NV2080_CTRL_CMD_FB_GET_FB_REGION_INFO_PARAMS> regions =
         load<NV2080_CTRL_CMD_FB_GET_FB_REGION_INFO_PARAMS>(bytes, info.offset("fbRegionInfoParams"));
-    if (!regions || regions->numFBRegions == 0 || regions->numFBRegions > std::size(regions->fbRegion)) return NV_ERR_INVALID_DATA;
+    if (!regions || regions->numFBRegions == 0 || regions->numFBRegions > std::size(regions->fbRegion))
+        return NV_ERR_INVALID_DATA;
     fb_.clear();
     u64 previous_limit = 0;
     for (u32 i = 0; i < regions->numFBRegions; ++i) {
@@ -283,7 +293,8 @@ Status Adapter::read_chip_tables() {
     for (const InitControl& row : kPreInit) {
         std::vector<u8> params(control_bytes(version_, row.cmd).value_or(0));
         Status status = internal_control(row.cmd, params);
-        if (status != NV_OK && (row.needed || (status != NV_ERR_NOT_SUPPORTED && status != NV_ERR_OBJECT_NOT_FOUND))) return status;
+        if (status != NV_OK && (row.needed || (status != NV_ERR_NOT_SUPPORTED && status != NV_ERR_OBJECT_NOT_FOUND)))
+            return status;
     }
     engines_.clear();
     for (u32 round = 0; round < kDeviceTablesMax; ++round) {
@@ -313,17 +324,20 @@ Status Adapter::read_chip_tables() {
     if (interrupts.tableLen > std::size(interrupts.table)) return NV_ERR_INVALID_DATA;
     vectors_.clear();
     for (u32 i = 0; i < interrupts.tableLen; ++i)
-        vectors_.push_back({interrupts.table[i].engineIdx, interrupts.table[i].vectorStall, interrupts.table[i].vectorNonStall});
+        vectors_.push_back(
+            {interrupts.table[i].engineIdx, interrupts.table[i].vectorStall, interrupts.table[i].vectorNonStall});
 
     NV2080_CTRL_INTERNAL_FIFO_GET_NUM_CHANNELS_PARAMS channels{};
     std::vector<u8> channel_bytes(sizeof(channels));
     status = internal_control(0x20800a61, channel_bytes);  // INTERNAL_FIFO_GET_NUM_CHANNELS of runlist 0
     channels_per_runlist_ = load_prefix<NV2080_CTRL_INTERNAL_FIFO_GET_NUM_CHANNELS_PARAMS>(channel_bytes).numChannels;
-    return status == NV_OK && (channels_per_runlist_ == 0 || channels_per_runlist_ > 0x1000) ? NV_ERR_INVALID_DATA : status;
+    return status == NV_OK && (channels_per_runlist_ == 0 || channels_per_runlist_ > 0x1000) ? NV_ERR_INVALID_DATA
+                                                                                             : status;
 }
 
 Status Adapter::set_up_bars() {
-    std::optional<gpu::FbPa> tables = alloc_fb({.bytes = Bar2Window::kTablePages * kPage4K, .alignment = kPage4K, .from_top = true});
+    std::optional<gpu::FbPa> tables =
+        alloc_fb({.bytes = Bar2Window::kTablePages * kPage4K, .alignment = kPage4K, .from_top = true});
     if (!tables) return NV_ERR_NO_MEMORY;
     rpc_update_bar_pde_v15_00 update{};
     update.info.barType = kUpdateBarPdeBar2;

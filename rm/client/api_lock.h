@@ -1,4 +1,5 @@
-// One call into the driver at a time, in the order of arrival, as the driver's API lock has it. Calls wait for the firmware while they hold it.
+// One call into the driver at a time, in the order of arrival, as the driver's API lock has it. Calls wait for the
+// firmware while they hold it.
 #pragma once
 
 #include "sim/check.h"

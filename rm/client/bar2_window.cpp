@@ -1,3 +1,4 @@
+// Bar2Window: 19 pages of tables that map themselves, then any page of video memory by its slot.
 #include "rm/client/bar2_window.h"
 
 #include "sim/check.h"
@@ -34,7 +35,8 @@ u64 Bar2Window::build(gpu::FbPa tables) {
         gpu::FbPa table = page(kFirstPtePage + i);
         io_.pramin_write64(page(kPde0Page) + i * kDualEntryBytes + kEntryBytes, dual_pde_small(table));
         // Slot i shows table i, so that every later entry can be written through the window itself.
-        io_.pramin_write64(page(kFirstPtePage) + i * kEntryBytes, pte_to({gpu::Aperture::Vid, table.value}, kWindowLeaf));
+        io_.pramin_write64(page(kFirstPtePage) + i * kEntryBytes,
+                           pte_to({gpu::Aperture::Vid, table.value}, kWindowLeaf));
         page_of_slot_[i] = table.value;
         slot_of_page_[table.value] = static_cast<u32>(i);
     }
@@ -78,9 +80,13 @@ u64 Bar2Window::slot_offset(gpu::FbPa address) {
     return u64{it->second} * kPage4K + address.value % kPage4K;
 }
 
-u64 Bar2Window::read64(gpu::FbPa address) { return io_.bar_read64(gpu::Bar::Bar3, slot_offset(address)); }
+u64 Bar2Window::read64(gpu::FbPa address) {
+    return io_.bar_read64(gpu::Bar::Bar3, slot_offset(address));
+}
 
-void Bar2Window::write64(gpu::FbPa address, u64 value) { io_.bar_write64(gpu::Bar::Bar3, slot_offset(address), value); }
+void Bar2Window::write64(gpu::FbPa address, u64 value) {
+    io_.bar_write64(gpu::Bar::Bar3, slot_offset(address), value);
+}
 
 void Bar2Window::visit(sim::StateVisitor& visitor) {
     visitor.field("tables", tables_);

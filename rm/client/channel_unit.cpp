@@ -1,3 +1,4 @@
+// ChannelUnit: groups, context shares, channels, and the token that a client rings.
 #include "rm/client/channel_unit.h"
 
 #include "rm/abi/all_structs.h"
@@ -63,15 +64,18 @@ Status ChannelUnit::construct_group(AllocCall& call) {
     group.error_memory = params.hObjectError;
     Status status = spaces_.resolve(call.client, call.object.parent, params.hVASpace, &group.va_space);
     if (status != NV_OK) return status;
-    if (params.hObjectError != 0 && memory_of(call.client, params.hObjectError) == nullptr) return NV_ERR_INVALID_OBJECT_HANDLE;
+    if (params.hObjectError != 0 && memory_of(call.client, params.hObjectError) == nullptr)
+        return NV_ERR_INVALID_OBJECT_HANDLE;
     NV_CHANNEL_GROUP_ALLOCATION_PARAMETERS told = params;
     told.engineType = group.engine;
     std::vector<u8> bytes(call.params.size());
     std::copy_n(reinterpret_cast<const u8*>(&told), std::min(bytes.size(), sizeof(told)), bytes.begin());
-    status = context_.adapter.rpc().rm_alloc(call.client.handle, call.object.parent, call.object.handle, call.object.class_id, bytes);
+    status = context_.adapter.rpc().rm_alloc(call.client.handle, call.object.parent, call.object.handle,
+                                             call.object.class_id, bytes);
     if (status != NV_OK) return status;
     call.object.on_gsp = true;
-    if (Object* space = params.hVASpace != 0 ? call.client.find(params.hVASpace) : nullptr) ObjectServer::depend(*space, call.object);
+    if (Object* space = params.hVASpace != 0 ? call.client.find(params.hVASpace) : nullptr)
+        ObjectServer::depend(*space, call.object);
     return NV_OK;
 }
 
@@ -95,26 +99,30 @@ Status ChannelUnit::construct_context_share(AllocCall& call) {
         // Subcontext 0 is the synchronous one; the others are handed out upwards.
         u64 taken = 1;
         for (NvHandle sibling : call.client.find(call.object.parent)->children) {
-            ContextShareData* other = sibling != call.object.handle ? call.client.find(sibling)->as<ContextShareData>() : nullptr;
+            ContextShareData* other =
+                sibling != call.object.handle ? call.client.find(sibling)->as<ContextShareData>() : nullptr;
             if (other != nullptr) taken |= u64{1} << other->subcontext;
         }
         while (share.subcontext < kSubcontextsMax && (taken >> share.subcontext & 1) != 0) ++share.subcontext;
         if (share.subcontext == kSubcontextsMax) return NV_ERR_INSUFFICIENT_RESOURCES;
     }
     for (NvHandle sibling : call.client.find(call.object.parent)->children) {
-        ContextShareData* other = sibling != call.object.handle ? call.client.find(sibling)->as<ContextShareData>() : nullptr;
+        ContextShareData* other =
+            sibling != call.object.handle ? call.client.find(sibling)->as<ContextShareData>() : nullptr;
         if (other != nullptr && other->subcontext == share.subcontext) return NV_ERR_STATE_IN_USE;
     }
     NV_CTXSHARE_ALLOCATION_PARAMETERS told = params;
-    told.flags = NV_CTXSHARE_ALLOCATION_FLAGS_SUBCONTEXT::set(told.flags, NV_CTXSHARE_ALLOCATION_FLAGS_SUBCONTEXT_SPECIFIED);
+    told.flags =
+        NV_CTXSHARE_ALLOCATION_FLAGS_SUBCONTEXT::set(told.flags, NV_CTXSHARE_ALLOCATION_FLAGS_SUBCONTEXT_SPECIFIED);
     told.subctxId = share.subcontext;
     std::vector<u8> bytes(sizeof(told));
     store(std::span<u8>(bytes), told);
-    Status status =
-        context_.adapter.rpc().rm_alloc(call.client.handle, call.object.parent, call.object.handle, call.object.class_id, bytes);
+    Status status = context_.adapter.rpc().rm_alloc(call.client.handle, call.object.parent, call.object.handle,
+                                                    call.object.class_id, bytes);
     if (status != NV_OK) return status;
     call.object.on_gsp = true;
-    if (Object* space = params.hVASpace != 0 ? call.client.find(params.hVASpace) : nullptr) ObjectServer::depend(*space, call.object);
+    if (Object* space = params.hVASpace != 0 ? call.client.find(params.hVASpace) : nullptr)
+        ObjectServer::depend(*space, call.object);
     params.subctxId = share.subcontext;
     call.write(params);
     return NV_OK;
@@ -181,7 +189,8 @@ Status ChannelUnit::construct_channel(AllocCall& call) {
     std::optional<u64> chid = chids_.alloc({.bytes = 1});
     if (!chid) return NV_ERR_NO_FREE_FIFOS;
     channel.chid = static_cast<u32>(*chid);
-    std::optional<gpu::FbPa> instance = context_.adapter.alloc_fb({.bytes = kInstanceBytes, .alignment = kInstanceBytes});
+    std::optional<gpu::FbPa> instance =
+        context_.adapter.alloc_fb({.bytes = kInstanceBytes, .alignment = kInstanceBytes});
     Status status = instance ? NV_OK : NV_ERR_NO_MEMORY;
     if (instance) {
         channel.instance = instance->value;
@@ -199,10 +208,13 @@ Status ChannelUnit::construct_channel(AllocCall& call) {
         told.mthdbufMem = {};
         told.hPhysChannelGroup = 0;
         told.errorNotifierMem = notifier != nullptr ? describe(*notifier, 0, notifier->bytes) : NV_MEMORY_DESC_PARAMS{};
-        told.eccErrorNotifierMem = ecc_notifier != nullptr ? describe(*ecc_notifier, 0, ecc_notifier->bytes) : NV_MEMORY_DESC_PARAMS{};
+        told.eccErrorNotifierMem =
+            ecc_notifier != nullptr ? describe(*ecc_notifier, 0, ecc_notifier->bytes) : NV_MEMORY_DESC_PARAMS{};
         u32 internal = INTERNALFLAGS_PRIVILEGE::make(call.privileged ? kPrivilegeAdmin : kPrivilegeUser);
-        internal = INTERNALFLAGS_ERROR_NOTIFIER_TYPE::set(internal, notifier != nullptr ? kNotifierMemory : kNotifierNone);
-        internal = INTERNALFLAGS_ECC_ERROR_NOTIFIER_TYPE::set(internal, ecc_notifier != nullptr ? kNotifierMemory : kNotifierNone);
+        internal =
+            INTERNALFLAGS_ERROR_NOTIFIER_TYPE::set(internal, notifier != nullptr ? kNotifierMemory : kNotifierNone);
+        internal = INTERNALFLAGS_ECC_ERROR_NOTIFIER_TYPE::set(
+            internal, ecc_notifier != nullptr ? kNotifierMemory : kNotifierNone);
         told.internalFlags = internal;
         told.ProcessID = call.pid;
         told.SubProcessID = 0;
@@ -215,8 +227,8 @@ Status ChannelUnit::construct_channel(AllocCall& call) {
         told.flags = flags;
         std::vector<u8> bytes(call.params.size());
         std::copy_n(reinterpret_cast<const u8*>(&told), std::min(bytes.size(), sizeof(told)), bytes.begin());
-        status =
-            context_.adapter.rpc().rm_alloc(call.client.handle, call.object.parent, call.object.handle, call.object.class_id, bytes);
+        status = context_.adapter.rpc().rm_alloc(call.client.handle, call.object.parent, call.object.handle,
+                                                 call.object.class_id, bytes);
     }
     if (status != NV_OK) {
         destroy(channel);
@@ -224,7 +236,8 @@ Status ChannelUnit::construct_channel(AllocCall& call) {
     }
     call.object.on_gsp = true;
     for (NvHandle provider : {params.hContextShare, params.hVASpace, channel.error_memory})
-        if (Object* object = provider != 0 ? call.client.find(provider) : nullptr) ObjectServer::depend(*object, call.object);
+        if (Object* object = provider != 0 ? call.client.find(provider) : nullptr)
+            ObjectServer::depend(*object, call.object);
     params.cid = channel.chid;
     call.write(params);
     call.object.data = channel;

@@ -1,5 +1,6 @@
-// Channel groups, context shares and channels: what the kernel driver allocates and chooses before it tells the firmware.
-// Source: open-gpu-kernel-modules 570.144, kernel_channel.c, kernel_channel_group_api.c, kernel_ctxshare.c, kernel_fifo_tu102.c.
+// Channel groups, context shares and channels: what the kernel driver allocates and chooses before it tells the
+// firmware. Source: open-gpu-kernel-modules 570.144, kernel_channel.c, kernel_channel_group_api.c, kernel_ctxshare.c,
+// kernel_fifo_tu102.c.
 #pragma once
 
 #include "rm/abi/alloc_channel.h"
@@ -9,7 +10,8 @@ namespace rm::client {
 
 class ChannelUnit {
 public:
-    ChannelUnit(Context& context, VaSpaces& spaces, MemoryUnit& memory) : context_(context), spaces_(spaces), memory_(memory) {}
+    ChannelUnit(Context& context, VaSpaces& spaces, MemoryUnit& memory)
+        : context_(context), spaces_(spaces), memory_(memory) {}
 
     Status construct_group(AllocCall& call);
     Status construct_context_share(AllocCall& call);

@@ -1,3 +1,4 @@
+// ChipIo: single accesses and their cost.
 #include "rm/client/chip_io.h"
 
 namespace rm::client {
@@ -73,7 +74,8 @@ void ChipIo::invalidate_tlb(gpu::FbPa page_directory, bool hub_only) {
     u32 trigger = reg::NV_MMU_INVALIDATE_TRIGGER::make(1);
     reg_write(reg::NV_MMU_INVALIDATE_PDB, reg::NV_MMU_INVALIDATE_PDB_ADDR::make(page_directory.value >> 12));
     reg_write(reg::NV_MMU_INVALIDATE_UPPER_PDB, static_cast<u32>(page_directory.value >> 40));
-    u32 command = trigger | reg::NV_MMU_INVALIDATE_ALL_VA::make(1) | reg::NV_MMU_INVALIDATE_HUBTLB_ONLY::make(hub_only ? 1 : 0);
+    u32 command =
+        trigger | reg::NV_MMU_INVALIDATE_ALL_VA::make(1) | reg::NV_MMU_INVALIDATE_HUBTLB_ONLY::make(hub_only ? 1 : 0);
     reg_write(reg::NV_MMU_INVALIDATE, command);
     if (!reg_poll(reg::NV_MMU_INVALIDATE, trigger, 0, kInvalidateTimeout))
         kernel_.journal().note(kernel_.now(), "driver: the TLB invalidate did not finish");

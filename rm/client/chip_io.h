@@ -1,5 +1,5 @@
-// The chip as the kernel driver reaches it: registers, windows and configuration space of one PCI device, with their cost in virtual time.
-// Costs add up and are paid by settle(), because an interrupt handler cannot sleep.
+// The chip as the kernel driver reaches it: registers, windows and configuration space of one PCI device, with their
+// cost in virtual time. Costs add up and are paid by settle(), because an interrupt handler cannot sleep.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
 // The registers that the kernel driver itself touches on TU104, by NVIDIA's names.
-// Sources: NVIDIA/open-gpu-doc manuals/turing/tu104 (dev_master, dev_bus, dev_mmu, dev_vm), open-gpu-kernel-modules 570.144
-// (kernel_gsp_tu102.c, kernel_falcon_tu102.c, published/turing headers).
+// Sources: NVIDIA/open-gpu-doc manuals/turing/tu104 (dev_master, dev_bus, dev_mmu, dev_vm), open-gpu-kernel-modules
+// 570.144 (kernel_gsp_tu102.c, kernel_falcon_tu102.c, published/turing headers).
 #pragma once
 
 #include "sim/bits.h"
@@ -47,9 +47,15 @@ inline constexpr u32 NV_PGSP_QUEUE_HEAD_0 = 0x110C00;
 
 // CPU interrupt tree.
 inline constexpr u32 kIntrLeafCount = 8;
-constexpr u32 NV_CPU_INTR_LEAF(u32 i) { return 0xB81000 + 4 * i; }
-constexpr u32 NV_CPU_INTR_LEAF_EN_SET(u32 i) { return 0xB81200 + 4 * i; }
-constexpr u32 NV_CPU_INTR_LEAF_EN_CLEAR(u32 i) { return 0xB81400 + 4 * i; }
+constexpr u32 NV_CPU_INTR_LEAF(u32 i) {
+    return 0xB81000 + 4 * i;
+}
+constexpr u32 NV_CPU_INTR_LEAF_EN_SET(u32 i) {
+    return 0xB81200 + 4 * i;
+}
+constexpr u32 NV_CPU_INTR_LEAF_EN_CLEAR(u32 i) {
+    return 0xB81400 + 4 * i;
+}
 inline constexpr u32 NV_CPU_INTR_TOP = 0xB81600;
 inline constexpr u32 NV_CPU_INTR_TOP_EN_SET = 0xB81608;
 inline constexpr u32 NV_CPU_INTR_TOP_EN_CLEAR = 0xB81610;

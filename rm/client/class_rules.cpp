@@ -1,3 +1,4 @@
+// The joins of rm/abi's class and control tables with what only the kernel driver knows.
 #include "rm/client/class_rules.h"
 
 #include <algorithm>
@@ -11,11 +12,14 @@ using namespace abi;
 
 enum Rule : u32 { Privileged = 1, Kernel = 2, Internal = 4, FreeFirst = 8 };
 
-// Internal types whose classes name a generation of hardware: an allocation demands that the chip's class list has the class.
+// Internal types whose classes name a generation of hardware: an allocation demands that the chip's class list has the
+// class.
 constexpr std::string_view kChipTypes[] = {
-    "KernelChannel", "KernelGraphicsObject", "KernelCeContext", "NvdecContext", "MsencContext", "NvjpgContext", "OfaContext",
-    "UserModeApi", "NvDispApi", "DispSfUser", "DispCapabilities", "DispChannelDma", "DispChannelPio", "MmuFaultBuffer",
-    "AccessCounterBuffer", "KernelCcuApi", "Hdacodec",
+    "KernelChannel",  "KernelGraphicsObject", "KernelCeContext",     "NvdecContext",
+    "MsencContext",   "NvjpgContext",         "OfaContext",          "UserModeApi",
+    "NvDispApi",      "DispSfUser",           "DispCapabilities",    "DispChannelDma",
+    "DispChannelPio", "MmuFaultBuffer",       "AccessCounterBuffer", "KernelCcuApi",
+    "Hdacodec",
 };
 
 struct Export {
@@ -39,7 +43,8 @@ std::span<const Export> exports_of(u32 number) {
 
 // Types that hold memory derive from Memory, which exports the NV0041 controls.
 bool is_memory_type(std::string_view type) {
-    return type.ends_with("Memory") || type == "MemoryList" || type == "VirtualMemoryRange" || type == "GpuUserSharedData";
+    return type.ends_with("Memory") || type == "MemoryList" || type == "VirtualMemoryRange" ||
+           type == "GpuUserSharedData";
 }
 
 }  // namespace
@@ -56,7 +61,8 @@ ClassRules rules_of(u32 class_id) {
     };
     for (const Row& row : rows) {
         if (row.id != class_id) continue;
-        return {(row.rules & Privileged) != 0, (row.rules & Kernel) != 0, (row.rules & Internal) != 0, (row.rules & FreeFirst) != 0};
+        return {(row.rules & Privileged) != 0, (row.rules & Kernel) != 0, (row.rules & Internal) != 0,
+                (row.rules & FreeFirst) != 0};
     }
     return {};
 }
@@ -74,11 +80,14 @@ bool allows_parent(const abi::ResourceRow& row, std::string_view internal_class)
 }
 
 bool missing_on_tu104(const abi::ResourceRow& row) {
-    bool chip_class = std::find(std::begin(kChipTypes), std::end(kChipTypes), row.internal_class) != std::end(kChipTypes);
+    bool chip_class =
+        std::find(std::begin(kChipTypes), std::end(kChipTypes), row.internal_class) != std::end(kChipTypes);
     return chip_class && !abi::class_in_tu104_list(row.class_id);
 }
 
-bool control_exported(u32 number) { return !exports_of(number).empty(); }
+bool control_exported(u32 number) {
+    return !exports_of(number).empty();
+}
 
 bool control_exported_by(u32 number, std::string_view internal_class) {
     for (const Export& row : exports_of(number)) {

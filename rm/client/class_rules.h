@@ -1,5 +1,5 @@
-// What the kernel driver's resource server adds to the resource list of rm/abi: who may allocate a class, in which order objects are
-// freed, whether a hardware class is this chip's, which of the driver's types exports a control.
+// What the kernel driver's resource server adds to the resource list of rm/abi: who may allocate a class, in which
+// order objects are freed, whether a hardware class is this chip's, which of the driver's types exports a control.
 #pragma once
 
 #include <string_view>
@@ -20,11 +20,15 @@ struct ClassRules {
 ClassRules rules_of(u32 class_id);
 
 bool allows_parent(const abi::ResourceRow& row, std::string_view internal_class);
-inline bool is_root_class(const abi::ResourceRow& row) { return row.parents == "RS_ROOT_OBJECT"; }
+inline bool is_root_class(const abi::ResourceRow& row) {
+    return row.parents == "RS_ROOT_OBJECT";
+}
 // A class that names a generation of hardware which TU104 is not.
 bool missing_on_tu104(const abi::ResourceRow& row);
 // Whether an allocation is told to the firmware by itself.
-inline bool reaches_gsp(const abi::ResourceRow& row) { return row.reach != abi::Reach::Local; }
+inline bool reaches_gsp(const abi::ResourceRow& row) {
+    return row.reach != abi::Reach::Local;
+}
 
 // Some type of the kernel driver exports the control.
 bool control_exported(u32 number);

@@ -22,10 +22,13 @@ struct Context {
 
     // Which rule refused a call, and what would be right. For people; changes nothing.
     void note(std::string_view text) const { kernel.journal().note(kernel.now(), text); }
-    void refused(const std::string& key, std::string_view detail) const { kernel.unmodelled().refused(key, kernel.now(), detail); }
+    void refused(const std::string& key, std::string_view detail) const {
+        kernel.unmodelled().refused(key, kernel.now(), detail);
+    }
 };
 
-// One allocation as its constructor sees it. The object is in the tree already; a status other than NV_OK takes it out again.
+// One allocation as its constructor sees it. The object is in the tree already; a status other than NV_OK takes it out
+// again.
 struct AllocCall {
     ClientEntry& client;
     Object& object;

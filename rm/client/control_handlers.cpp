@@ -49,7 +49,9 @@ Status ControlUnit::zeroes(ControlCall& call) {
     return NV_OK;
 }
 
-Status ControlUnit::accept(ControlCall&) { return NV_OK; }
+Status ControlUnit::accept(ControlCall&) {
+    return NV_OK;
+}
 
 Status ControlUnit::system_build_version(ControlCall& call) {
     // NV0000_CTRL_SYSTEM_GET_BUILD_VERSION_V2_PARAMS: four texts, then two change list numbers.
@@ -141,9 +143,15 @@ Status ControlUnit::client_address_space(ControlCall& call) {
     MemoryData* memory = object->as<MemoryData>();
     if (memory == nullptr) return NV_ERR_INVALID_OBJECT;
     switch (memory->place) {
-        case MemoryData::Place::System: params.addrSpaceType = kSystem; break;
-        case MemoryData::Place::Video: params.addrSpaceType = kVideo; break;
-        case MemoryData::Place::Registers: params.addrSpaceType = kRegisters; break;
+        case MemoryData::Place::System:
+            params.addrSpaceType = kSystem;
+            break;
+        case MemoryData::Place::Video:
+            params.addrSpaceType = kVideo;
+            break;
+        case MemoryData::Place::Registers:
+            params.addrSpaceType = kRegisters;
+            break;
     }
     call.write(params);
     return NV_OK;
@@ -253,7 +261,8 @@ Status ControlUnit::subdevice_engines(ControlCall& call) {
     NV2080_CTRL_GPU_GET_ENGINES_V2_PARAMS params{};
     for (const EngineInfo& engine : context_.adapter.engines()) {
         const EngineName* name = engine_by_rm(engine.rm_engine);
-        if (name != nullptr && params.engineCount < std::size(params.engineList)) params.engineList[params.engineCount++] = name->nv2080;
+        if (name != nullptr && params.engineCount < std::size(params.engineList))
+            params.engineList[params.engineCount++] = name->nv2080;
     }
     call.write(params);
     return NV_OK;
@@ -275,7 +284,8 @@ Status ControlUnit::subdevice_architecture(ControlCall& call) {
     NV2080_CTRL_MC_GET_ARCH_INFO_PARAMS params{};
     params.architecture = reg::NV_PMC_BOOT_0_ARCHITECTURE::get(boot0) << 4;
     params.implementation = reg::NV_PMC_BOOT_0_IMPLEMENTATION::get(boot0);
-    params.revision = reg::NV_PMC_BOOT_0_MAJOR_REVISION::get(boot0) << 4 | reg::NV_PMC_BOOT_0_MINOR_REVISION::get(boot0);
+    params.revision =
+        reg::NV_PMC_BOOT_0_MAJOR_REVISION::get(boot0) << 4 | reg::NV_PMC_BOOT_0_MINOR_REVISION::get(boot0);
     call.write(params);
     return NV_OK;
 }

@@ -1,3 +1,4 @@
+// ControlUnit: which half answers a control. The answers are in control_handlers.cpp.
 #include "rm/client/control_unit.h"
 
 #include <fmt/format.h>
@@ -41,7 +42,8 @@ Status ControlUnit::unknown(const ControlCall& call) {
 
 Status ControlUnit::forward(ControlCall& call, bool copyout_on_error) {
     if (!context_.adapter.started()) return NV_ERR_INVALID_STATE;
-    return context_.adapter.rpc().rm_control(call.client.handle, call.object.handle, call.cmd, call.params, copyout_on_error);
+    return context_.adapter.rpc().rm_control(call.client.handle, call.object.handle, call.cmd, call.params,
+                                             copyout_on_error);
 }
 
 Status ControlUnit::control(ControlCall& call) {
@@ -54,7 +56,8 @@ Status ControlUnit::control(ControlCall& call) {
     const ControlRow* row = abi::find_control(call.cmd);
     if (row == nullptr) return unknown(call);
     if ((row->flags & RMCTRL_FLAGS_INTERNAL) != 0) {
-        context_.note(fmt::format("driver: control 0x{:08x} {} is internal: NV_ERR_NOT_SUPPORTED for a process", call.cmd, row->name));
+        context_.note(fmt::format("driver: control 0x{:08x} {} is internal: NV_ERR_NOT_SUPPORTED for a process",
+                                  call.cmd, row->name));
         return NV_ERR_NOT_SUPPORTED;
     }
     bool needs_root = (row->flags & RMCTRL_FLAGS_PRIVILEGED) != 0 || RMCTRL_FLAGS_NON_PRIVILEGED::get(row->flags) == 0;

@@ -1,6 +1,6 @@
 // RM_CONTROL after its envelope: who exports a control, who answers it, and the answers of the kernel's half.
-// Source: open-gpu-kernel-modules 570.144, rmapi/control.c, rmapi/resource.c (rmresControl_Prologue), the handlers named in each row of
-// rm/abi/controls.def.
+// Source: open-gpu-kernel-modules 570.144, rmapi/control.c, rmapi/resource.c (rmresControl_Prologue), the handlers
+// named in each row of rm/abi/controls.def.
 #pragma once
 
 #include "rm/client/channel_unit.h"

@@ -1,3 +1,4 @@
+// Driver: descriptors, mappings, polls, interrupts and what the firmware reports.
 #include "rm/client/driver.h"
 
 #include <fmt/format.h>
@@ -22,7 +23,8 @@ constexpr u32 kProtWrite = 0x2;
 
 }  // namespace
 
-Driver::Driver(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice& device, HostServices& host, ClientOptions options)
+Driver::Driver(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice& device, HostServices& host,
+               ClientOptions options)
     : kernel_(kernel),
       version_(version),
       adapter_(kernel, version, device, host, *this),
@@ -33,13 +35,15 @@ Driver::Driver(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice
       events_(context_),
       controls_(context_, channels_),
       target_(kernel.events().add_target("rm.client", *this)) {
-    if (options.boot == BootMode::Cold)
-        context_.refused("BootMode::Cold", "the firmware's images are taken as loaded");
+    if (options.boot == BootMode::Cold) context_.refused("BootMode::Cold", "the firmware's images are taken as loaded");
 }
 
-Driver::~Driver() { kernel_.events().remove_target(target_); }
+Driver::~Driver() {
+    kernel_.events().remove_target(target_);
+}
 
-// --- descriptors ---------------------------------------------------------------------------------------------------------------
+// --- descriptors
+// ---------------------------------------------------------------------------------------------------------------
 
 i64 Driver::open(const Caller& caller, int fd, std::string_view path, u32 flags) {
     if (path != kControlNode && path != kGpuNode) return -kEnoent;
@@ -131,10 +135,12 @@ Mapping Driver::mmap(const Caller& caller, int fd, u64 address, u64 bytes, u32 p
     return mapping;
 }
 
-// The mapping context stays on the file and the memory stays mapped in BAR1 until RM_UNMAP_MEMORY, so nothing is left to do.
+// The mapping context stays on the file and the memory stays mapped in BAR1 until RM_UNMAP_MEMORY, so nothing is left
+// to do.
 void Driver::munmap(const Caller&, u64, u64) {}
 
-// --- interrupts and what the firmware says ------------------------------------------------------------------------------------
+// --- interrupts and what the firmware says
+// ------------------------------------------------------------------------------------
 
 void Driver::interrupt(u16) {
     if (interrupt_pending_) return;
@@ -153,16 +159,18 @@ void Driver::on_rpc_event(const msgq::Record& record) {
     if (name == "NV_VGPU_MSG_EVENT_RC_TRIGGERED") return on_rc_triggered(record);
     if (name == "NV_VGPU_MSG_EVENT_OS_ERROR_LOG") return on_os_error_log(record);
     if (name == "NV_VGPU_MSG_EVENT_UCODE_LIBOS_PRINT" || name == "NV_VGPU_MSG_EVENT_GSP_POST_NOCAT_RECORD") return;
-    context_.note(fmt::format("driver: unexpected RPC event {} ({}), dropped", record.header.function, name.empty() ? "?" : name));
+    context_.note(fmt::format("driver: unexpected RPC event {} ({}), dropped", record.header.function,
+                              name.empty() ? "?" : name));
 }
 
 void Driver::on_post_event(const msgq::Record& record) {
     std::optional<rpc_post_event_v17_00> event = load<rpc_post_event_v17_00>(record.payload());
     if (!event) return context_.note("driver: POST_EVENT shorter than its fixed part, dropped");
-    if (event->bNotifyList != 0) return events_.notify_subdevice(event->notifyIndex & 0xFFFF, event->data, event->info16);
+    if (event->bNotifyList != 0)
+        return events_.notify_subdevice(event->notifyIndex & 0xFFFF, event->data, event->info16);
     if (!events_.notify_event(event->hClient, event->hEvent, event->notifyIndex, event->data, event->info16))
-        context_.note(fmt::format("driver: POST_EVENT for event 0x{:x} of client 0x{:x}: NV_ERR_OBJECT_NOT_FOUND", event->hEvent,
-                                  event->hClient));
+        context_.note(fmt::format("driver: POST_EVENT for event 0x{:x} of client 0x{:x}: NV_ERR_OBJECT_NOT_FOUND",
+                                  event->hEvent, event->hClient));
 }
 
 void Driver::on_rc_triggered(const msgq::Record& record) {
@@ -174,8 +182,9 @@ void Driver::on_rc_triggered(const msgq::Record& record) {
     Object* object = nullptr;
     ChannelData* channel = channels_.find_channel(runlist.value_or(~u32{0}), event->chid, &client, &object);
     if (channel == nullptr)
-        return context_.note(fmt::format("driver: RC_TRIGGERED for channel {} of engine type {}: NV_ERR_INVALID_CHANNEL", event->chid,
-                                         event->nv2080EngineType));
+        return context_.note(
+            fmt::format("driver: RC_TRIGGERED for channel {} of engine type {}: NV_ERR_INVALID_CHANNEL", event->chid,
+                        event->nv2080EngineType));
     channel->dead = true;
     events_.notify_source(client->handle, object->handle, 0, event->exceptType, 0);
     events_.notify_subdevice(NV2080_NOTIFIERS_RC_ERROR, event->exceptType, 0);
@@ -192,7 +201,8 @@ void Driver::on_os_error_log(const msgq::Record& record) {
     for (u64 i = at; i < payload.size() && i < at + kTextMax && payload[i] != 0; ++i)
         text += payload[i] >= 0x20 && payload[i] < 0x7F ? static_cast<char>(payload[i]) : '.';
     PciLocation place = adapter_.pci().location();
-    context_.note(fmt::format("NVRM: Xid (PCI:{:04x}:{:02x}:{:02x}): {}, {}", place.domain, place.bus, place.slot, *xid, text));
+    context_.note(
+        fmt::format("NVRM: Xid (PCI:{:04x}:{:02x}:{:02x}): {}, {}", place.domain, place.bus, place.slot, *xid, text));
 }
 
 void Driver::visit(sim::StateVisitor& visitor) {

@@ -32,7 +32,8 @@ struct IoctlCall {
 
 class Driver final : public DriverSurface, private AdapterEvents, private sim::EventTarget {
 public:
-    Driver(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice& device, HostServices& host, ClientOptions options);
+    Driver(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice& device, HostServices& host,
+           ClientOptions options);
     ~Driver();
 
     i64 open(const Caller& caller, int fd, std::string_view path, u32 flags) override;

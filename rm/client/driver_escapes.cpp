@@ -1,5 +1,5 @@
-// Driver: the ioctl envelope and the escapes. Source: open-gpu-kernel-modules 570.144, kernel-open/nvidia/nv.c (nvidia_ioctl),
-// arch/nvalloc/unix/src/escape.c (RmIoctl), osapi.c.
+// Driver: the ioctl envelope and the escapes. Source: open-gpu-kernel-modules 570.144, kernel-open/nvidia/nv.c
+// (nvidia_ioctl), arch/nvalloc/unix/src/escape.c (RmIoctl), osapi.c.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,9 +15,9 @@ namespace rm::client {
 
 namespace {
 
-constexpr u64 kIoctlBytesMax = 16384;          // NV_ABSOLUTE_MAX_IOCTL_SIZE
-constexpr u64 kControlBytesMax = 1u << 20;     // RMAPI_PARAM_COPY_MAX_PARAMS_SIZE
-constexpr u32 kFlagsIrqlOrBypass = 0x3;        // NVOS54_FLAGS_IRQL_RAISED, NVOS54_FLAGS_LOCK_BYPASS
+constexpr u64 kIoctlBytesMax = 16384;       // NV_ABSOLUTE_MAX_IOCTL_SIZE
+constexpr u64 kControlBytesMax = 1u << 20;  // RMAPI_PARAM_COPY_MAX_PARAMS_SIZE
+constexpr u32 kFlagsIrqlOrBypass = 0x3;     // NVOS54_FLAGS_IRQL_RAISED, NVOS54_FLAGS_LOCK_BYPASS
 using CTRL_CMD_CATEGORY = Field<13, 8>;
 using CTRL_CMD_INDEX = Field<7, 0>;
 constexpr u32 kVersionRelaxed = '1';
@@ -120,7 +120,8 @@ i64 Driver::dispatch(const Caller& caller, OpenFile& file, u32 number, std::span
         u32 right = struct_bytes(version_, row->type);
         const IoctlRow* known = find_escape(number);
         if (right == 0 && known != nullptr) right = known->bytes;
-        if (right != 0 && bytes.size() != right) return refuse(fmt::format("has {} bytes, must have {}", bytes.size(), right));
+        if (right != 0 && bytes.size() != right)
+            return refuse(fmt::format("has {} bytes, must have {}", bytes.size(), right));
     }
     IoctlCall call{caller, file, bytes, *row};
     return (this->*row->handler)(call);
@@ -136,7 +137,8 @@ i64 Driver::esc_unmodelled(IoctlCall& call) {
     return 0;
 }
 
-// --- RM calls ------------------------------------------------------------------------------------------------------------------
+// --- RM calls
+// ------------------------------------------------------------------------------------------------------------------
 
 i64 Driver::esc_alloc(IoctlCall& call) {
     bool wide = call.bytes.size() == sizeof(NVOS64_PARAMETERS);
@@ -144,8 +146,8 @@ i64 Driver::esc_alloc(IoctlCall& call) {
     // The first four words are the same in both forms.
     auto narrow = take<NVOS21_PARAMETERS>(call.bytes);
     bool root = narrow.hClass == NV01_ROOT || narrow.hClass == NV01_ROOT_NON_PRIV || narrow.hClass == NV01_ROOT_CLIENT;
-    bool event = narrow.hClass == NV01_EVENT || narrow.hClass == NV01_EVENT_OS_EVENT || narrow.hClass == NV01_EVENT_KERNEL_CALLBACK ||
-                 narrow.hClass == NV01_EVENT_KERNEL_CALLBACK_EX;
+    bool event = narrow.hClass == NV01_EVENT || narrow.hClass == NV01_EVENT_OS_EVENT ||
+                 narrow.hClass == NV01_EVENT_KERNEL_CALLBACK || narrow.hClass == NV01_EVENT_KERNEL_CALLBACK_EX;
     if (!event && call.file.node != Node::Control) return -kEinval;
     if (root) narrow.hClass = NV01_ROOT_CLIENT;
     AllocRequest request;
@@ -172,10 +174,13 @@ i64 Driver::esc_alloc(IoctlCall& call) {
 i64 Driver::esc_free(IoctlCall& call) {
     auto params = take<NVOS00_PARAMETERS>(call.bytes);
     ClientEntry* client = nullptr;
-    params.status = server_.client_for(params.hRoot, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
+    params.status =
+        server_.client_for(params.hRoot, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
     if (params.status == NV_OK) {
-        if (params.hObjectOld == params.hRoot) free_client(params.hRoot);
-        else params.status = free_object(*client, params.hObjectOld);
+        if (params.hObjectOld == params.hRoot)
+            free_client(params.hRoot);
+        else
+            params.status = free_object(*client, params.hObjectOld);
     }
     store(call.bytes, params);
     return 0;
@@ -198,15 +203,17 @@ Status Driver::control(const IoctlCall& call, NVOS54_PARAMETERS& params) {
     u32 right = known ? control_bytes(version_, cmd).value_or(row->params_bytes) : params.paramsSize;
     bool pointer_fits = (params.paramsSize == 0) == (params.params == 0);
     if (!pointer_fits || params.paramsSize != right) {
-        context_.note(fmt::format("driver: control 0x{:08x} {}: paramsSize {} with pointer 0x{:x}, must be {}: NV_ERR_INVALID_ARGUMENT",
-                                  cmd, control_name(cmd), params.paramsSize, params.params, right));
+        context_.note(fmt::format(
+            "driver: control 0x{:08x} {}: paramsSize {} with pointer 0x{:x}, must be {}: NV_ERR_INVALID_ARGUMENT", cmd,
+            control_name(cmd), params.paramsSize, params.params, right));
         return NV_ERR_INVALID_ARGUMENT;
     }
     if (params.paramsSize > kControlBytesMax) return NV_ERR_INVALID_ARGUMENT;
     std::vector<u8> bytes(params.paramsSize);
     // What is answered the same for every input is not read, so that nothing of it can leak back.
     bool skip_copy_in = known && (row->flags & RMCTRL_FLAGS_CACHEABLE) != 0;
-    if (!bytes.empty() && !skip_copy_in && !call.caller.memory.read(params.params, bytes)) return NV_ERR_INVALID_ADDRESS;
+    if (!bytes.empty() && !skip_copy_in && !call.caller.memory.read(params.params, bytes))
+        return NV_ERR_INVALID_ADDRESS;
     ClientEntry* client = nullptr;
     Status status = server_.client_for(params.hClient, FileTable::owner_of(call.file), NV_ERR_INVALID_CLIENT, &client);
     if (status != NV_OK) return status;
@@ -215,7 +222,8 @@ Status Driver::control(const IoctlCall& call, NVOS54_PARAMETERS& params) {
     ControlCall control_call{*client, *object, cmd, bytes, call.caller.memory, call.caller.privileged};
     status = controls_.control(control_call);
     bool copy_out = status == NV_OK || (known && RMCTRL_FLAGS_COPYOUT_ON_ERROR::get(row->flags) != 0);
-    if (copy_out && !bytes.empty() && !call.caller.memory.write(params.params, bytes) && status == NV_OK) return NV_ERR_INVALID_ADDRESS;
+    if (copy_out && !bytes.empty() && !call.caller.memory.write(params.params, bytes) && status == NV_OK)
+        return NV_ERR_INVALID_ADDRESS;
     return status;
 }
 
@@ -228,7 +236,8 @@ i64 Driver::esc_map_memory(IoctlCall& call) {
     map.length = params.length;
     // A process has no say in the caching type.
     map.flags = NVOS33_FLAGS_CACHING_TYPE::set(params.flags, NVOS33_FLAGS_CACHING_TYPE_DEFAULT);
-    params.status = server_.client_for(params.hClient, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
+    params.status =
+        server_.client_for(params.hClient, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
     if (params.status == NV_OK) params.status = memory_.map_cpu(*client, params.hDevice, params.hMemory, map);
     params.flags = map.flags;
     if (params.status == NV_OK) {
@@ -238,11 +247,12 @@ i64 Driver::esc_map_memory(IoctlCall& call) {
         if (client->pid != call.caller.pid) {
             params.status = NV_ERR_INVALID_CLIENT;
         } else if (file == nullptr || file->node != node) {
-            context_.note(fmt::format("driver: the mapping of 0x{:x} needs a descriptor of {}: NV_ERR_INVALID_ARGUMENT", params.hMemory,
-                                      node == Node::Control ? "/dev/nvidiactl" : "/dev/nvidia0"));
+            context_.note(fmt::format("driver: the mapping of 0x{:x} needs a descriptor of {}: NV_ERR_INVALID_ARGUMENT",
+                                      params.hMemory, node == Node::Control ? "/dev/nvidiactl" : "/dev/nvidia0"));
             params.status = NV_ERR_INVALID_ARGUMENT;
         } else if (file->context) {
-            context_.note("driver: the descriptor has a mapping context, each mapping needs a fresh one: NV_ERR_STATE_IN_USE");
+            context_.note(
+                "driver: the descriptor has a mapping context, each mapping needs a fresh one: NV_ERR_STATE_IN_USE");
             params.status = NV_ERR_STATE_IN_USE;
         } else {
             file->context = map.context;
@@ -256,7 +266,8 @@ i64 Driver::esc_map_memory(IoctlCall& call) {
 i64 Driver::esc_unmap_memory(IoctlCall& call) {
     auto params = take<NVOS34_PARAMETERS>(call.bytes);
     ClientEntry* client = nullptr;
-    params.status = server_.client_for(params.hClient, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
+    params.status =
+        server_.client_for(params.hClient, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
     if (params.status == NV_OK) params.status = memory_.unmap_cpu(*client, params.hMemory, params.pLinearAddress);
     store(call.bytes, params);
     return 0;
@@ -271,8 +282,8 @@ i64 Driver::esc_map_memory_dma(IoctlCall& call) {
     map.length = params.get("length");
     map.flags = params.get32("flags");
     map.dma_offset = params.get("dmaOffset");
-    Status status =
-        server_.client_for(params.get32("hClient"), FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
+    Status status = server_.client_for(params.get32("hClient"), FileTable::owner_of(call.file),
+                                       NV_ERR_INVALID_OBJECT_HANDLE, &client);
     if (status == NV_OK && client->find(params.get32("hDevice")) == nullptr) status = NV_ERR_OBJECT_NOT_FOUND;
     if (status == NV_OK) status = memory_.map_dma(*client, params.get32("hDma"), map);
     if (status == NV_OK) params.set("dmaOffset", map.dma_offset);
@@ -283,9 +294,10 @@ i64 Driver::esc_map_memory_dma(IoctlCall& call) {
 i64 Driver::esc_unmap_memory_dma(IoctlCall& call) {
     NamedView params(version_, "NVOS47_PARAMETERS", call.bytes);
     ClientEntry* client = nullptr;
-    Status status =
-        server_.client_for(params.get32("hClient"), FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
-    if (status == NV_OK) status = memory_.unmap_dma(*client, params.get32("hDma"), params.get("dmaOffset"), params.get("size"));
+    Status status = server_.client_for(params.get32("hClient"), FileTable::owner_of(call.file),
+                                       NV_ERR_INVALID_OBJECT_HANDLE, &client);
+    if (status == NV_OK)
+        status = memory_.unmap_dma(*client, params.get32("hDma"), params.get("dmaOffset"), params.get("size"));
     params.set("status", status);
     return 0;
 }
@@ -294,7 +306,8 @@ i64 Driver::esc_unmap_memory_dma(IoctlCall& call) {
 i64 Driver::esc_update_mapping_info(IoctlCall& call) {
     auto params = take<NVOS56_PARAMETERS>(call.bytes);
     ClientEntry* client = nullptr;
-    params.status = server_.client_for(params.hClient, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
+    params.status =
+        server_.client_for(params.hClient, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
     if (params.status == NV_OK) {
         Object* object = client->find(params.hMemory);
         MemoryData* memory = object != nullptr ? object->as<MemoryData>() : nullptr;
@@ -310,7 +323,8 @@ i64 Driver::esc_update_mapping_info(IoctlCall& call) {
     return 0;
 }
 
-// --- events --------------------------------------------------------------------------------------------------------------------
+// --- events
+// --------------------------------------------------------------------------------------------------------------------
 
 i64 Driver::esc_get_event_data(IoctlCall& call) {
     auto params = take<NVOS41_PARAMETERS>(call.bytes);
@@ -344,14 +358,16 @@ i64 Driver::esc_free_os_event(IoctlCall& call) {
     return 0;
 }
 
-// --- handshake -----------------------------------------------------------------------------------------------------------------
+// --- handshake
+// -----------------------------------------------------------------------------------------------------------------
 
 i64 Driver::esc_card_info(IoctlCall& call) {
     std::size_t count = call.bytes.size() / sizeof(nv_ioctl_card_info_t);
     std::fill(call.bytes.begin(), call.bytes.end(), u8{0});
     if (count == 0) return -kEinval;
     PciFunction& pci = adapter_.pci();
-    if (pci.vendor() == 0 && !pci.enable()) return 0;  // nobody opened the device yet: probe it as the module's load did
+    if (pci.vendor() == 0 && !pci.enable())
+        return 0;  // nobody opened the device yet: probe it as the module's load did
     PciLocation place = pci.location();
     nv_ioctl_card_info_t card{};
     card.valid = 1;
@@ -374,7 +390,8 @@ i64 Driver::esc_register_fd(IoctlCall& call) {
     OpenFile* control = files_.find(call.caller.pid, static_cast<int>(params.ctl_fd));
     // A file is tied once, to a control file that is itself free, and never to itself.
     if (call.file.control != 0 || call.file.users != 0) return -kEinval;
-    if (control == nullptr || control->node != Node::Control || control->id == call.file.id || control->control != 0) return -kEinval;
+    if (control == nullptr || control->node != Node::Control || control->id == call.file.id || control->control != 0)
+        return -kEinval;
     call.file.control = control->id;
     ++control->users;
     return 0;
@@ -401,7 +418,8 @@ i64 Driver::esc_check_version(IoctlCall& call) {
         std::fill(std::begin(params.versionString), std::end(params.versionString), '\0');
         std::copy_n(ours.begin(), std::min(ours.size(), sizeof(params.versionString) - 1), params.versionString);
     }
-    if (!fine) context_.note(fmt::format("driver: the client is of version {}, the driver of {}: EINVAL", theirs, ours));
+    if (!fine)
+        context_.note(fmt::format("driver: the client is of version {}, the driver of {}: EINVAL", theirs, ours));
     store(call.bytes, params);
     return fine ? 0 : -kEinval;
 }
@@ -445,7 +463,9 @@ i64 Driver::esc_numa_info(IoctlCall& call) {
     return 0;
 }
 
-i64 Driver::esc_set_numa_status(IoctlCall& call) { return call.caller.privileged ? -kEbusy : -kEacces; }
+i64 Driver::esc_set_numa_status(IoctlCall& call) {
+    return call.caller.privileged ? -kEbusy : -kEacces;
+}
 
 i64 Driver::esc_wait_open_complete(IoctlCall& call) {
     nv_ioctl_wait_open_complete_t params{};

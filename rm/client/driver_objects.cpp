@@ -1,5 +1,5 @@
-// Driver: allocation and release of objects. Order of checks: rs_server.c (serverAllocResource, serverAllocResourceUnderLock),
-// alloc_free.c (serverAllocApiCopyIn, serverAllocApiCopyOut).
+// Driver: allocation and release of objects. Order of checks: rs_server.c (serverAllocResource,
+// serverAllocResourceUnderLock), alloc_free.c (serverAllocApiCopyIn, serverAllocApiCopyOut).
 #include <fmt/format.h>
 
 #include "rm/abi/all_structs.h"
@@ -17,15 +17,17 @@ Status Driver::alloc(const IoctlCall& call, AllocRequest& request) {
     const ResourceRow* row = find_resource(request.class_id);
     std::optional<u32> bytes = alloc_bytes(version_, request.class_id);
     if (row == nullptr || !bytes) {
-        context_.note(fmt::format("driver: class 0x{:x} is not in the resource list: NV_ERR_INVALID_CLASS", request.class_id));
+        context_.note(
+            fmt::format("driver: class 0x{:x} is not in the resource list: NV_ERR_INVALID_CLASS", request.class_id));
         return NV_ERR_INVALID_CLASS;
     }
     // The class decides how much is read, whatever the caller's paramsSize says.
     if (row->params == ParamsKind::Required && request.params == 0) return NV_ERR_INVALID_ARGUMENT;
     std::vector<u8> params(request.params != 0 ? *bytes : 0);
     if (!params.empty() && !call.caller.memory.read(request.params, params)) {
-        context_.note(fmt::format("driver: parameters of {}: {} bytes at 0x{:x} are not readable: NV_ERR_INVALID_ADDRESS", row->name,
-                                  params.size(), request.params));
+        context_.note(
+            fmt::format("driver: parameters of {}: {} bytes at 0x{:x} are not readable: NV_ERR_INVALID_ADDRESS",
+                        row->name, params.size(), request.params));
         return NV_ERR_INVALID_ADDRESS;
     }
     std::vector<u8> rights(kRightsBytes);
@@ -35,7 +37,8 @@ Status Driver::alloc(const IoctlCall& call, AllocRequest& request) {
         status = alloc_client(call, request, params);
     } else {
         ClientEntry* client = nullptr;
-        status = server_.client_for(request.client, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
+        status =
+            server_.client_for(request.client, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
         if (status != NV_OK) return status;
         NvHandle parent = request.parent;
         status = server_.check_alloc(*client, parent, request.object, *row, call.caller.privileged);
@@ -49,7 +52,8 @@ Status Driver::alloc(const IoctlCall& call, AllocRequest& request) {
         }
     }
     // A copy out that fails leaves the object in place, as the driver does.
-    if (status == NV_OK && !params.empty() && !call.caller.memory.write(request.params, params)) status = NV_ERR_INVALID_ADDRESS;
+    if (status == NV_OK && !params.empty() && !call.caller.memory.write(request.params, params))
+        status = NV_ERR_INVALID_ADDRESS;
     return status;
 }
 
@@ -65,7 +69,8 @@ Status Driver::alloc_client(const IoctlCall& call, AllocRequest& request, std::v
 Status Driver::construct(AllocCall& call) {
     const ResourceRow& row = call.object.row();
     if (missing_on_tu104(row)) {
-        context_.note(fmt::format("driver: {} (0x{:04x}) is not a class of TU104: NV_ERR_INVALID_CLASS", row.name, row.class_id));
+        context_.note(
+            fmt::format("driver: {} (0x{:04x}) is not a class of TU104: NV_ERR_INVALID_CLASS", row.name, row.class_id));
         return NV_ERR_INVALID_CLASS;
     }
     struct Unit {
@@ -89,15 +94,18 @@ Status Driver::construct(AllocCall& call) {
     for (const Unit& unit : units)
         if (unit.internal_class == row.internal_class) return unit.construct(*this, call);
     if (reaches_gsp(row)) return construct_on_gsp(call);
-    if (row.internal_class == "ConfidentialComputeApi") return NV_OK;  // holds nothing: its controls say that the feature is off
-    context_.refused(fmt::format("class 0x{:04x} {}", row.class_id, row.name), fmt::format("{} bytes of parameters", call.params.size()));
+    if (row.internal_class == "ConfidentialComputeApi")
+        return NV_OK;  // holds nothing: its controls say that the feature is off
+    context_.refused(fmt::format("class 0x{:04x} {}", row.class_id, row.name),
+                     fmt::format("{} bytes of parameters", call.params.size()));
     return NV_ERR_NOT_SUPPORTED;
 }
 
 Status Driver::construct_device(AllocCall& call) {
     auto params = call.read<NV0080_ALLOC_PARAMETERS>();
     if (!adapter_.started() || params.deviceId != 0) {
-        context_.note("driver: device 0 is the only one, and some file of /dev/nvidia0 must be open: NV_ERR_INVALID_DEVICE");
+        context_.note(
+            "driver: device 0 is the only one, and some file of /dev/nvidia0 must be open: NV_ERR_INVALID_DEVICE");
         return NV_ERR_INVALID_DEVICE;
     }
     if (!call.client.on_gsp) {
@@ -113,7 +121,8 @@ Status Driver::construct_device(AllocCall& call) {
     told.vaSpaceSize = params.vaSpaceSize;
     std::vector<u8> bytes(sizeof(told));
     store(std::span<u8>(bytes), told);
-    Status status = adapter_.rpc().rm_alloc(call.client.handle, call.object.parent, call.object.handle, call.object.class_id, bytes);
+    Status status = adapter_.rpc().rm_alloc(call.client.handle, call.object.parent, call.object.handle,
+                                            call.object.class_id, bytes);
     call.object.on_gsp = status == NV_OK;
     return status;
 }
@@ -123,7 +132,8 @@ Status Driver::construct_subdevice(AllocCall& call) {
     if (params.subDeviceId != 0) return NV_ERR_INVALID_ARGUMENT;
     call.object.data.emplace<SubdeviceData>();
     std::vector<u8> bytes(sizeof(params));
-    Status status = adapter_.rpc().rm_alloc(call.client.handle, call.object.parent, call.object.handle, call.object.class_id, bytes);
+    Status status = adapter_.rpc().rm_alloc(call.client.handle, call.object.parent, call.object.handle,
+                                            call.object.class_id, bytes);
     call.object.on_gsp = status == NV_OK;
     return status;
 }
@@ -131,8 +141,8 @@ Status Driver::construct_subdevice(AllocCall& call) {
 // Objects that live in the firmware; the kernel keeps the handle.
 Status Driver::construct_on_gsp(AllocCall& call) {
     if (!adapter_.started()) return NV_ERR_INVALID_STATE;
-    Status status =
-        adapter_.rpc().rm_alloc(call.client.handle, call.object.parent, call.object.handle, call.object.class_id, call.params);
+    Status status = adapter_.rpc().rm_alloc(call.client.handle, call.object.parent, call.object.handle,
+                                            call.object.class_id, call.params);
     call.object.on_gsp = status == NV_OK;
     return status;
 }
@@ -142,14 +152,16 @@ void Driver::destroy(ClientEntry& client, NvHandle handle) {
     if (object->on_gsp) {
         Status status = adapter_.rpc().rm_free(client.handle, handle);
         if (status != NV_OK)
-            context_.note(fmt::format("driver: the firmware refused to free 0x{:x} of client 0x{:x}: {}", handle, client.handle,
-                                      status_name(status)));
+            context_.note(fmt::format("driver: the firmware refused to free 0x{:x} of client 0x{:x}: {}", handle,
+                                      client.handle, status_name(status)));
     }
     if (MemoryData* memory = object->as<MemoryData>()) memory_.destroy(client, *memory, handle);
     if (VirtualMemoryData* memory = object->as<VirtualMemoryData>()) memory_.destroy(client, *memory, handle);
     if (ChannelData* channel = object->as<ChannelData>()) channels_.destroy(*channel);
-    if (VaSpaceData* space = object->as<VaSpaceData>(); space != nullptr && space->owned) spaces_.destroy(space->va_space);
-    if (DeviceData* device = object->as<DeviceData>(); device != nullptr && device->va_space != 0) spaces_.destroy(device->va_space);
+    if (VaSpaceData* space = object->as<VaSpaceData>(); space != nullptr && space->owned)
+        spaces_.destroy(space->va_space);
+    if (DeviceData* device = object->as<DeviceData>(); device != nullptr && device->va_space != 0)
+        spaces_.destroy(device->va_space);
     if (handle != client.handle) server_.erase(client, handle);
 }
 

@@ -1,5 +1,6 @@
-// The same engine by its four names: NV2080_ENGINE_TYPE (clients), RM_ENGINE_TYPE (the driver), MC_ENGINE_IDX (interrupts), notifier.
-// Source: open-gpu-kernel-modules 570.144, gpu_engine_type.h, engine_idx.h, cl2080_notification.h. Engines of TU104 only.
+// The same engine by its four names: NV2080_ENGINE_TYPE (clients), RM_ENGINE_TYPE (the driver), MC_ENGINE_IDX
+// (interrupts), notifier. Source: open-gpu-kernel-modules 570.144, gpu_engine_type.h, engine_idx.h,
+// cl2080_notification.h. Engines of TU104 only.
 #pragma once
 
 #include <optional>

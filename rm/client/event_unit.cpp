@@ -1,3 +1,4 @@
+// EventUnit: keys, registrations, delivery.
 #include "rm/client/event_unit.h"
 
 #include <algorithm>
@@ -57,7 +58,8 @@ void EventUnit::free_file(FileId file) {
 Status EventUnit::construct(AllocCall& call) {
     auto params = call.read<NV0005_ALLOC_PARAMETERS>();
     u32 class_id = call.object.class_id;
-    if (class_id == NV01_EVENT_KERNEL_CALLBACK || class_id == NV01_EVENT_KERNEL_CALLBACK_EX) return NV_ERR_ILLEGAL_ACTION;
+    if (class_id == NV01_EVENT_KERNEL_CALLBACK || class_id == NV01_EVENT_KERNEL_CALLBACK_EX)
+        return NV_ERR_ILLEGAL_ACTION;
     NvHandle source_client = params.hParentClient != 0 ? params.hParentClient : call.client.handle;
     ClientEntry* owner = context_.server.find_client(source_client);
     if (owner == nullptr || owner->owner != call.client.owner) return NV_ERR_INVALID_CLIENT;
@@ -72,7 +74,8 @@ Status EventUnit::construct(AllocCall& call) {
     // What hangs below a device is known to the firmware, which raises the event there.
     bool below_device = owner->ancestor(params.hSrcResource, "Device") != nullptr;
     Object* on_gsp = source;
-    while (on_gsp != nullptr && !on_gsp->on_gsp && on_gsp->handle != owner->handle) on_gsp = owner->find(on_gsp->parent);
+    while (on_gsp != nullptr && !on_gsp->on_gsp && on_gsp->handle != owner->handle)
+        on_gsp = owner->find(on_gsp->parent);
     if (below_device && source->on_gsp) {
         NV0005_ALLOC_PARAMETERS told = params;
         told.hParentClient = source_client;
@@ -80,13 +83,14 @@ Status EventUnit::construct(AllocCall& call) {
         told.data = 0;
         std::vector<u8> bytes(sizeof(told));
         store(std::span<u8>(bytes), told);
-        Status status =
-            context_.adapter.rpc().rm_alloc(call.client.handle, params.hSrcResource, call.object.handle, class_id, bytes);
+        Status status = context_.adapter.rpc().rm_alloc(call.client.handle, params.hSrcResource, call.object.handle,
+                                                        class_id, bytes);
         if (status != NV_OK) return status;
         call.object.on_gsp = true;
     }
     if (class_id == NV01_EVENT_OS_EVENT && find(call.client.handle, event.os_key) == nullptr) {
-        context_.note("driver: NV01_EVENT_OS_EVENT whose data is no descriptor given to ALLOC_OS_EVENT: NV_ERR_OBJECT_NOT_FOUND");
+        context_.note(
+            "driver: NV01_EVENT_OS_EVENT whose data is no descriptor given to ALLOC_OS_EVENT: NV_ERR_OBJECT_NOT_FOUND");
         if (call.object.on_gsp) context_.adapter.rpc().rm_free(call.client.handle, call.object.handle);
         call.object.on_gsp = false;
         return NV_ERR_OBJECT_NOT_FOUND;
@@ -96,7 +100,8 @@ Status EventUnit::construct(AllocCall& call) {
     return NV_OK;
 }
 
-void EventUnit::post(const ClientEntry& client, const Object& object, const EventData& event, u32 notifier, u32 info32, u16 info16) {
+void EventUnit::post(const ClientEntry& client, const Object& object, const EventData& event, u32 notifier, u32 info32,
+                     u16 info16) {
     OsEvent* target = find(client.handle, event.os_key);
     OpenFile* file = target != nullptr ? context_.files.find(target->file) : nullptr;
     if (file == nullptr) return;
@@ -178,6 +183,8 @@ u16 EventUnit::poll(OpenFile& file) {
     return ready ? kPollIn | kPollPri : 0;
 }
 
-void EventUnit::visit(sim::StateVisitor& visitor) { visitor.field("os_events", os_events_); }
+void EventUnit::visit(sim::StateVisitor& visitor) {
+    visitor.field("os_events", os_events_);
+}
 
 }  // namespace rm::client

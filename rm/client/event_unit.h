@@ -1,6 +1,6 @@
 // Events: keys made by ALLOC_OS_EVENT, event objects, and their delivery to the queue of the file that waits for them.
-// Source: open-gpu-kernel-modules 570.144, osapi.c (allocate_os_event, get_os_event_data), nv.c (nv_post_event), event.c,
-// event_notification.c.
+// Source: open-gpu-kernel-modules 570.144, osapi.c (allocate_os_event, get_os_event_data), nv.c (nv_post_event),
+// event.c, event_notification.c.
 #pragma once
 
 #include "rm/client/context.h"
@@ -40,7 +40,8 @@ private:
         void visit(sim::StateVisitor& visitor);
     };
     OsEvent* find(NvHandle client, u32 fd);
-    void post(const ClientEntry& client, const Object& object, const EventData& event, u32 notifier, u32 info32, u16 info16);
+    void post(const ClientEntry& client, const Object& object, const EventData& event, u32 notifier, u32 info32,
+              u16 info16);
 
     Context& context_;
     std::vector<OsEvent> os_events_;

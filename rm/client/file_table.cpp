@@ -1,3 +1,4 @@
+// FileTable: descriptors and the files behind them.
 #include "rm/client/file_table.h"
 
 namespace rm::client {

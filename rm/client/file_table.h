@@ -1,5 +1,5 @@
-// Open device nodes: what each descriptor is, which control file it belongs to, its mapping context and its queue of events.
-// Source: open-gpu-kernel-modules 570.144, kernel-open/nvidia/nv.c, nv-usermap.c, osapi.c.
+// Open device nodes: what each descriptor is, which control file it belongs to, its mapping context and its queue of
+// events. Source: open-gpu-kernel-modules 570.144, kernel-open/nvidia/nv.c, nv-usermap.c, osapi.c.
 #pragma once
 
 #include <deque>

@@ -9,15 +9,22 @@ namespace {
 // What a client sees as the kernel's address of system memory: the kernel's direct map. (model)
 constexpr u64 kDirectMap = 0xFFFF888000000000;
 
-u64 align_down(u64 value, u64 alignment) { return value & ~(alignment - 1); }
-u64 align_up(u64 value, u64 alignment) { return align_down(value + alignment - 1, alignment); }
+u64 align_down(u64 value, u64 alignment) {
+    return value & ~(alignment - 1);
+}
+u64 align_up(u64 value, u64 alignment) {
+    return align_down(value + alignment - 1, alignment);
+}
 
 Caching caching_of(u8 type) {
     switch (type) {
         case NVOS33_FLAGS_CACHING_TYPE_UNCACHED:
-        case NVOS33_FLAGS_CACHING_TYPE_UNCACHED_WEAK: return Caching::Uncached;
-        case NVOS33_FLAGS_CACHING_TYPE_WRITECOMBINED: return Caching::WriteCombined;
-        default: return Caching::WriteBack;
+        case NVOS33_FLAGS_CACHING_TYPE_UNCACHED_WEAK:
+            return Caching::Uncached;
+        case NVOS33_FLAGS_CACHING_TYPE_WRITECOMBINED:
+            return Caching::WriteCombined;
+        default:
+            return Caching::WriteBack;
     }
 }
 
@@ -93,21 +100,31 @@ Status MemoryUnit::unmap_cpu(ClientEntry& client, NvHandle handle, u64 linear_ad
 }
 
 // Finds the address, then maps with the largest page that address, memory and length allow.
-Status MemoryUnit::map_dma_range(VirtualMemoryData& target, const MemoryData& memory, DmaMap& map, VirtualMemoryData::DmaMapping& mapping) {
+Status MemoryUnit::map_dma_range(VirtualMemoryData& target, const MemoryData& memory, DmaMap& map,
+                                 VirtualMemoryData::DmaMapping& mapping) {
     VaSpace* space = spaces_.find(target.va_space);
     if (space == nullptr) return NV_ERR_INVALID_OBJECT_HANDLE;
     if (space->externally_owned) {
-        context_.note("driver: RM_MAP_MEMORY_DMA into an externally owned VA space, whose owner maps by himself: NV_ERR_NOT_SUPPORTED");
+        context_.note(
+            "driver: RM_MAP_MEMORY_DMA into an externally owned VA space, whose owner maps by himself: "
+            "NV_ERR_NOT_SUPPORTED");
         return NV_ERR_NOT_SUPPORTED;
     }
     u64 page = memory.page_bytes;
     switch (NVOS46_FLAGS_PAGE_SIZE::get(map.flags)) {
         case NVOS46_FLAGS_PAGE_SIZE_DEFAULT:
-        case NVOS46_FLAGS_PAGE_SIZE_BOTH: break;
-        case NVOS46_FLAGS_PAGE_SIZE_4KB: page = kPage4K; break;
-        case NVOS46_FLAGS_PAGE_SIZE_BIG: page = std::min(page, kPage64K); break;
-        case NVOS46_FLAGS_PAGE_SIZE_HUGE: break;
-        default: return NV_ERR_INVALID_ARGUMENT;
+        case NVOS46_FLAGS_PAGE_SIZE_BOTH:
+            break;
+        case NVOS46_FLAGS_PAGE_SIZE_4KB:
+            page = kPage4K;
+            break;
+        case NVOS46_FLAGS_PAGE_SIZE_BIG:
+            page = std::min(page, kPage64K);
+            break;
+        case NVOS46_FLAGS_PAGE_SIZE_HUGE:
+            break;
+        default:
+            return NV_ERR_INVALID_ARGUMENT;
     }
     bool fixed = NVOS46_FLAGS_DMA_OFFSET_FIXED::get(map.flags) != 0;
     u64 inside = map.offset % kPage4K;  // the caller's address keeps its place in the page
@@ -135,7 +152,8 @@ Status MemoryUnit::map_dma_range(VirtualMemoryData& target, const MemoryData& me
     if (!target.reserved) {
         u64 limit = target.base + (target.bytes - 1);
         if (chosen) {
-            RangeHeap::Request request{.bytes = bytes, .alignment = page, .low = std::max(target.base, kFirstClientVa), .high = limit};
+            RangeHeap::Request request{
+                .bytes = bytes, .alignment = page, .low = std::max(target.base, kFirstClientVa), .high = limit};
             request.from_top = NVOS46_FLAGS_DMA_OFFSET_GROWS::get(map.flags) == NVOS46_FLAGS_DMA_OFFSET_GROWS_DOWN;
             std::optional<u64> place = space->ranges.alloc(request);
             if (!place) return NV_ERR_NO_MEMORY;
@@ -176,7 +194,8 @@ Status MemoryUnit::map_dma(ClientEntry& client, NvHandle dma, DmaMap& map) {
     Status status = map_dma_range(*target, *memory, map, mapping);
     if (status != NV_OK) return status;
     target->mappings.push_back(mapping);
-    if (std::find(memory->dma_users.begin(), memory->dma_users.end(), dma) == memory->dma_users.end()) memory->dma_users.push_back(dma);
+    if (std::find(memory->dma_users.begin(), memory->dma_users.end(), dma) == memory->dma_users.end())
+        memory->dma_users.push_back(dma);
     return NV_OK;
 }
 
@@ -188,7 +207,8 @@ Status MemoryUnit::unmap_dma(ClientEntry& client, NvHandle dma, u64 dma_offset, 
     for (std::size_t i = target->mappings.size(); i-- > 0;) {
         VirtualMemoryData::DmaMapping& mapping = target->mappings[i];
         if (align_down(dma_offset, kPage4K) != mapping.va) continue;
-        if (bytes != 0 && align_up(bytes, kPage4K) < mapping.bytes && align_up(bytes, mapping.page_bytes) < mapping.bytes) {
+        if (bytes != 0 && align_up(bytes, kPage4K) < mapping.bytes &&
+            align_up(bytes, mapping.page_bytes) < mapping.bytes) {
             context_.refused("RM_UNMAP_MEMORY_DMA of part of a mapping", "size " + std::to_string(bytes));
             return NV_ERR_NOT_SUPPORTED;
         }
@@ -198,7 +218,8 @@ Status MemoryUnit::unmap_dma(ClientEntry& client, NvHandle dma, u64 dma_offset, 
     return NV_ERR_INVALID_OBJECT_HANDLE;
 }
 
-void MemoryUnit::remove_mapping(ClientEntry& client, VirtualMemoryData& target, NvHandle target_handle, std::size_t index) {
+void MemoryUnit::remove_mapping(ClientEntry& client, VirtualMemoryData& target, NvHandle target_handle,
+                                std::size_t index) {
     VirtualMemoryData::DmaMapping mapping = target.mappings[index];
     target.mappings.erase(target.mappings.begin() + static_cast<std::ptrdiff_t>(index));
     if (VaSpace* space = spaces_.find(target.va_space)) {

@@ -1,3 +1,4 @@
+// MemoryUnit: making and releasing memory objects. Mappings are in memory_mapping.cpp.
 #include "rm/client/memory_unit.h"
 
 #include "rm/abi/all_structs.h"
@@ -9,17 +10,25 @@ namespace {
 
 constexpr u64 kAllocationMax = u64{1} << 40;  // larger than any memory of the machine
 
-u64 align_up(u64 value, u64 alignment) { return (value + alignment - 1) & ~(alignment - 1); }
+u64 align_up(u64 value, u64 alignment) {
+    return (value + alignment - 1) & ~(alignment - 1);
+}
 
-bool is_power_of_two(u64 value) { return value != 0 && (value & (value - 1)) == 0; }
+bool is_power_of_two(u64 value) {
+    return value != 0 && (value & (value - 1)) == 0;
+}
 
 u8 cpu_caching(u32 attr, bool video) {
     if (video) return NVOS33_FLAGS_CACHING_TYPE_WRITECOMBINED;
     switch (NVOS32_ATTR_COHERENCY::get(attr)) {
-        case NVOS32_ATTR_COHERENCY_UNCACHED: return NVOS33_FLAGS_CACHING_TYPE_UNCACHED;
-        case NVOS32_ATTR_COHERENCY_WRITE_COMBINE: return NVOS33_FLAGS_CACHING_TYPE_WRITECOMBINED;
-        case NVOS32_ATTR_COHERENCY_WRITE_BACK: return NVOS33_FLAGS_CACHING_TYPE_WRITEBACK;
-        default: return NVOS33_FLAGS_CACHING_TYPE_CACHED;
+        case NVOS32_ATTR_COHERENCY_UNCACHED:
+            return NVOS33_FLAGS_CACHING_TYPE_UNCACHED;
+        case NVOS32_ATTR_COHERENCY_WRITE_COMBINE:
+            return NVOS33_FLAGS_CACHING_TYPE_WRITECOMBINED;
+        case NVOS32_ATTR_COHERENCY_WRITE_BACK:
+            return NVOS33_FLAGS_CACHING_TYPE_WRITEBACK;
+        default:
+            return NVOS33_FLAGS_CACHING_TYPE_CACHED;
     }
 }
 
@@ -27,7 +36,7 @@ void answer(NV_MEMORY_ALLOCATION_PARAMS& params, const MemoryData& memory) {
     params.size = memory.bytes;
     params.limit = memory.bytes - 1;
     params.offset = memory.address;
-    u32 size_field = memory.page_bytes == kPage4K ? NVOS32_ATTR_PAGE_SIZE_4KB
+    u32 size_field = memory.page_bytes == kPage4K    ? NVOS32_ATTR_PAGE_SIZE_4KB
                      : memory.page_bytes == kPage64K ? NVOS32_ATTR_PAGE_SIZE_BIG
                                                      : NVOS32_ATTR_PAGE_SIZE_HUGE;
     params.attr = NVOS32_ATTR_PAGE_SIZE::set(params.attr, size_field);
@@ -47,9 +56,14 @@ Status MemoryUnit::choose_pages(u32 attr, u32 attr2, u64 bytes, bool video, u64*
         case NVOS32_ATTR_PAGE_SIZE_DEFAULT:
             *page_bytes = bytes >= kPage2M && video ? kPage2M : bytes >= kPage64K && video ? kPage64K : kPage4K;
             return NV_OK;
-        case NVOS32_ATTR_PAGE_SIZE_4KB: *page_bytes = kPage4K; return NV_OK;
-        case NVOS32_ATTR_PAGE_SIZE_BIG: *page_bytes = kPage64K; return NV_OK;
-        default: break;
+        case NVOS32_ATTR_PAGE_SIZE_4KB:
+            *page_bytes = kPage4K;
+            return NV_OK;
+        case NVOS32_ATTR_PAGE_SIZE_BIG:
+            *page_bytes = kPage64K;
+            return NV_OK;
+        default:
+            break;
     }
     u32 huge = NVOS32_ATTR2_PAGE_SIZE_HUGE::get(attr2);
     if (huge > NVOS32_ATTR2_PAGE_SIZE_HUGE_2MB) {
@@ -64,7 +78,8 @@ Status MemoryUnit::construct_system(AllocCall& call) {
     auto params = call.read<NV_MEMORY_ALLOCATION_PARAMS>();
     if (params.size == 0 || params.size > kAllocationMax) return NV_ERR_INVALID_ARGUMENT;
     if (NVOS32_ATTR_LOCATION::get(params.attr) == NVOS32_ATTR_LOCATION_VIDMEM) {
-        context_.note("driver: NV01_MEMORY_SYSTEM with attr LOCATION VIDMEM, must be PCI or ANY: NV_ERR_INVALID_ARGUMENT");
+        context_.note(
+            "driver: NV01_MEMORY_SYSTEM with attr LOCATION VIDMEM, must be PCI or ANY: NV_ERR_INVALID_ARGUMENT");
         return NV_ERR_INVALID_ARGUMENT;
     }
     MemoryData& memory = call.object.data.emplace<MemoryData>();
@@ -72,7 +87,8 @@ Status MemoryUnit::construct_system(AllocCall& call) {
     if (status != NV_OK) return status;
     memory.place = MemoryData::Place::System;
     memory.bytes = align_up(params.size, memory.page_bytes);
-    // The operating system gives page-aligned blocks; a larger alignment is cut out of a larger block, which we keep whole.
+    // The operating system gives page-aligned blocks; a larger alignment is cut out of a larger block, which we keep
+    // whole.
     gpu::SysPa pages = context_.host.alloc_pages(memory.bytes);
     if (pages.value == 0) return NV_ERR_NO_MEMORY;
     if (pages.value % memory.page_bytes != 0) memory.page_bytes = kPage4K;
@@ -96,7 +112,8 @@ Status MemoryUnit::construct_video(AllocCall& call) {
     Status status = choose_pages(params.attr, params.attr2, params.size, true, &memory.page_bytes);
     if (status != NV_OK) return status;
     u64 alignment = memory.page_bytes;
-    if ((params.flags & (NVOS32_ALLOC_FLAGS_ALIGNMENT_FORCE | NVOS32_ALLOC_FLAGS_ALIGNMENT_HINT)) != 0 && params.alignment != 0) {
+    if ((params.flags & (NVOS32_ALLOC_FLAGS_ALIGNMENT_FORCE | NVOS32_ALLOC_FLAGS_ALIGNMENT_HINT)) != 0 &&
+        params.alignment != 0) {
         if (!is_power_of_two(params.alignment) || params.alignment > kAllocationMax) return NV_ERR_INVALID_ARGUMENT;
         alignment = std::max(alignment, params.alignment);
     }
@@ -159,7 +176,8 @@ Status MemoryUnit::construct_virtual(AllocCall& call) {
     status = choose_pages(params.attr, params.attr2, params.size, true, &page_bytes);
     if (status != NV_OK) return status;
     u64 alignment = page_bytes;
-    if ((params.flags & (NVOS32_ALLOC_FLAGS_ALIGNMENT_FORCE | NVOS32_ALLOC_FLAGS_ALIGNMENT_HINT)) != 0 && params.alignment != 0) {
+    if ((params.flags & (NVOS32_ALLOC_FLAGS_ALIGNMENT_FORCE | NVOS32_ALLOC_FLAGS_ALIGNMENT_HINT)) != 0 &&
+        params.alignment != 0) {
         if (!is_power_of_two(params.alignment) || params.alignment > kVaLimit) return NV_ERR_INVALID_ARGUMENT;
         alignment = std::max(alignment, params.alignment);
     }
@@ -208,7 +226,8 @@ Status MemoryUnit::construct_virtual_range(AllocCall& call) {
 }
 
 void MemoryUnit::release_cpu_mapping(const MemoryData& memory, const MemoryData::CpuMapping& mapping) {
-    if (mapping.bar1_bytes != 0) context_.adapter.unmap_bar1(mapping.bar1_offset, mapping.bar1_bytes, memory.page_bytes);
+    if (mapping.bar1_bytes != 0)
+        context_.adapter.unmap_bar1(mapping.bar1_offset, mapping.bar1_bytes, memory.page_bytes);
 }
 
 void MemoryUnit::destroy(ClientEntry& client, MemoryData& memory, NvHandle handle) {
@@ -233,7 +252,8 @@ void MemoryUnit::destroy(ClientEntry& client, MemoryData& memory, NvHandle handl
 
 void MemoryUnit::destroy(ClientEntry& client, VirtualMemoryData& memory, NvHandle handle) {
     while (!memory.mappings.empty()) remove_mapping(client, memory, handle, memory.mappings.size() - 1);
-    if (VaSpace* space = memory.reserved ? spaces_.find(memory.va_space) : nullptr) space->ranges.free(memory.base, memory.bytes);
+    if (VaSpace* space = memory.reserved ? spaces_.find(memory.va_space) : nullptr)
+        space->ranges.free(memory.base, memory.bytes);
     memory.reserved = false;
 }
 

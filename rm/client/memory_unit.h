@@ -1,6 +1,6 @@
-// Memory objects: system and video memory, register ranges, reservations of GPU addresses, and mappings of the one into the other or into
-// a process.
-// Source: open-gpu-kernel-modules 570.144, mem_mgr (video_mem.c, system_mem.c, virtual_mem.c, virt_mem_range.c), rmapi/mapping_cpu.c, dma.c.
+// Memory objects: system and video memory, register ranges, reservations of GPU addresses, and mappings of the one into
+// the other or into a process. Source: open-gpu-kernel-modules 570.144, mem_mgr (video_mem.c, system_mem.c,
+// virtual_mem.c, virt_mem_range.c), rmapi/mapping_cpu.c, dma.c.
 #pragma once
 
 #include "rm/client/va_spaces.h"
@@ -24,9 +24,9 @@ public:
     struct CpuMap {
         u64 offset = 0;
         u64 length = 0;
-        u32 flags = 0;            // NVOS33_FLAGS; the caching type comes back in it
-        u64 linear_address = 0;   // out: an opaque value for people and for UNMAP_MEMORY
-        MmapContext context;      // out
+        u32 flags = 0;           // NVOS33_FLAGS; the caching type comes back in it
+        u64 linear_address = 0;  // out: an opaque value for people and for UNMAP_MEMORY
+        MmapContext context;     // out
     };
     Status map_cpu(ClientEntry& client, NvHandle device, NvHandle memory, CpuMap& map);
     Status unmap_cpu(ClientEntry& client, NvHandle memory, u64 linear_address);
@@ -46,7 +46,8 @@ public:
 
 private:
     Status choose_pages(u32 attr, u32 attr2, u64 bytes, bool video, u64* page_bytes);
-    Status map_dma_range(VirtualMemoryData& target, const MemoryData& memory, DmaMap& map, VirtualMemoryData::DmaMapping& mapping);
+    Status map_dma_range(VirtualMemoryData& target, const MemoryData& memory, DmaMap& map,
+                         VirtualMemoryData::DmaMapping& mapping);
     void remove_mapping(ClientEntry& client, VirtualMemoryData& target, NvHandle target_handle, std::size_t index);
     void release_cpu_mapping(const MemoryData& memory, const MemoryData::CpuMapping& mapping);
 

@@ -1,5 +1,5 @@
-// A wire struct whose layout depends on the driver version, as fields by name over bytes. A field that the version lacks reads 0 and
-// swallows writes.
+// A wire struct whose layout depends on the driver version, as fields by name over bytes. A field that the version
+// lacks reads 0 and swallows writes.
 #pragma once
 
 #include <span>
@@ -11,7 +11,8 @@ namespace rm::client {
 
 class NamedView {
 public:
-    NamedView(const DriverVersion& version, std::string_view name, std::span<u8> bytes) : version_(version), name_(name), bytes_(bytes) {}
+    NamedView(const DriverVersion& version, std::string_view name, std::span<u8> bytes)
+        : version_(version), name_(name), bytes_(bytes) {}
 
     void set(std::string_view field, u64 value) {
         std::optional<FieldPlace> place = find(field);

@@ -1,3 +1,4 @@
+// The state of objects, field by field.
 #include "rm/client/object.h"
 
 namespace rm::client {

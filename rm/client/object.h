@@ -45,15 +45,15 @@ struct VaSpaceData {
 // Physical memory: one contiguous block. Registers: a range of BAR0.
 struct MemoryData {
     enum class Place : u8 { Video, System, Registers } place = Place::System;
-    u64 address = 0;       // FB, system physical, or BAR0 offset
-    u64 bytes = 0;         // multiple of page_bytes
+    u64 address = 0;  // FB, system physical, or BAR0 offset
+    u64 bytes = 0;    // multiple of page_bytes
     u64 page_bytes = 0x1000;
-    u8 kind = 0;           // NV_MMU_PTE_KIND_*
-    u8 caching = 0;        // NVOS33_FLAGS_CACHING_TYPE_* of a CPU mapping
+    u8 kind = 0;     // NV_MMU_PTE_KIND_*
+    u8 caching = 0;  // NVOS33_FLAGS_CACHING_TYPE_* of a CPU mapping
     bool user_read_only = false;
     bool device_read_only = false;
     struct CpuMapping {
-        u64 cookie = 0;      // pLinearAddress
+        u64 cookie = 0;  // pLinearAddress
         u64 bar1_offset = 0;
         u64 bar1_bytes = 0;  // 0: not through BAR1
         void visit(sim::StateVisitor& visitor);
@@ -102,7 +102,7 @@ struct ChannelData {
     u32 engine = 0;
     u64 instance = 0;  // FB
     u64 method_buffer = 0;
-    u64 userd = 0;     // FB memory of our own when the client gave none
+    u64 userd = 0;  // FB memory of our own when the client gave none
     NvHandle error_memory = 0;
     u32 token_index = 1;  // entry of the error notifier that receives the work submit token
     bool dead = false;
@@ -117,8 +117,8 @@ struct EventData {
     void visit(sim::StateVisitor& visitor);
 };
 
-using ObjectData = std::variant<std::monostate, DeviceData, SubdeviceData, VaSpaceData, MemoryData, VirtualMemoryData, ChannelGroupData,
-                                ContextShareData, ChannelData, EventData>;
+using ObjectData = std::variant<std::monostate, DeviceData, SubdeviceData, VaSpaceData, MemoryData, VirtualMemoryData,
+                                ChannelGroupData, ContextShareData, ChannelData, EventData>;
 
 struct Object {
     NvHandle handle = 0;
@@ -127,7 +127,7 @@ struct Object {
     std::vector<NvHandle> children;    // in order of allocation
     std::vector<NvHandle> dependants;  // freed before this object; not its children
     std::vector<NvHandle> providers;   // the objects that have this one among their dependants
-    u32 depth = 0;  // 0: the client's root
+    u32 depth = 0;                     // 0: the client's root
     bool on_gsp = false;
     ObjectData data;
 

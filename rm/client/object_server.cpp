@@ -1,3 +1,4 @@
+// ObjectServer: handles, parents, and the order in which a tree goes.
 #include "rm/client/object_server.h"
 
 #include <algorithm>
@@ -105,7 +106,8 @@ Status ObjectServer::client_for(NvHandle client, FileId caller, Status missing, 
     return NV_OK;
 }
 
-Status ObjectServer::check_alloc(ClientEntry& client, NvHandle parent, NvHandle& object, const abi::ResourceRow& row, bool privileged) {
+Status ObjectServer::check_alloc(ClientEntry& client, NvHandle parent, NvHandle& object, const abi::ResourceRow& row,
+                                 bool privileged) {
     ClassRules rules = rules_of(row.class_id);
     if (rules.kernel_only || (rules.privileged && !privileged)) return NV_ERR_INSUFFICIENT_PERMISSIONS;
     if (object == client.handle) return NV_ERR_INVALID_OBJECT_PARENT;
@@ -117,7 +119,8 @@ Status ObjectServer::check_alloc(ClientEntry& client, NvHandle parent, NvHandle&
             if (client.find(child)->internal_class() == row.internal_class) return NV_ERR_STATE_IN_USE;
     }
     if (!allows_parent(row, parent_node->internal_class())) return NV_ERR_INVALID_OBJECT_PARENT;
-    if (client.objects.size() >= kObjectsPerClientMax || parent_node->depth >= kObjectDepthMax) return NV_ERR_INSUFFICIENT_RESOURCES;
+    if (client.objects.size() >= kObjectsPerClientMax || parent_node->depth >= kObjectDepthMax)
+        return NV_ERR_INSUFFICIENT_RESOURCES;
     if (object == 0) {
         object = client.generate_handle();
         return object == 0 ? NV_ERR_INSUFFICIENT_RESOURCES : NV_OK;

@@ -22,8 +22,8 @@ class ClientEntry {
 public:
     NvHandle handle = 0;
     u32 pid = 0;
-    FileId owner = 0;      // the control file that created it
-    bool on_gsp = false;   // it owns a device, so the firmware knows it
+    FileId owner = 0;     // the control file that created it
+    bool on_gsp = false;  // it owns a device, so the firmware knows it
     std::map<NvHandle, Object> objects;
     u32 next_handle = 0;
 
@@ -53,7 +53,8 @@ public:
     std::map<NvHandle, ClientEntry>& clients() { return clients_; }
 
     // Parent, class and multiplicity rules for a new object; the handle is chosen when it is 0.
-    Status check_alloc(ClientEntry& client, NvHandle parent, NvHandle& object, const abi::ResourceRow& row, bool privileged);
+    Status check_alloc(ClientEntry& client, NvHandle parent, NvHandle& object, const abi::ResourceRow& row,
+                       bool privileged);
     Object& insert(ClientEntry& client, NvHandle parent, NvHandle object, u32 class_id);
     // `user` must not outlive `provider`. Both are objects of the client.
     static void depend(Object& provider, Object& user);

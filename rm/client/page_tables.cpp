@@ -1,3 +1,4 @@
+// PageTables: entry formats and the tree.
 #include "rm/client/page_tables.h"
 
 #include "sim/check.h"
@@ -8,7 +9,7 @@ namespace {
 
 using IS_PTE = Field<0, 0>;
 using PDE_APERTURE = Field<2, 1>;
-using PDE_ADDRESS = Field<53, 8>;      // table PA >> 12
+using PDE_ADDRESS = Field<53, 8>;       // table PA >> 12
 using PDE0_ADDRESS_BIG = Field<53, 4>;  // 64K table PA >> 8
 using PTE_VALID = Field<0, 0>;
 using PTE_APERTURE = Field<2, 1>;
@@ -35,13 +36,17 @@ u64 entry_offset(u32 level, u64 va) {
 
 }  // namespace
 
-u64 pde_to(gpu::FbPa table) { return PDE_APERTURE::make<u64>(kPdeApertureVideo) | PDE_ADDRESS::make<u64>(table.value >> 12); }
+u64 pde_to(gpu::FbPa table) {
+    return PDE_APERTURE::make<u64>(kPdeApertureVideo) | PDE_ADDRESS::make<u64>(table.value >> 12);
+}
 
 u64 dual_pde_big(gpu::FbPa table) {
     return PDE_APERTURE::make<u64>(kPdeApertureVideo) | PDE0_ADDRESS_BIG::make<u64>(table.value >> 8);
 }
 
-u64 dual_pde_small(gpu::FbPa table) { return pde_to(table); }
+u64 dual_pde_small(gpu::FbPa table) {
+    return pde_to(table);
+}
 
 u64 pte_to(gpu::PhysAddr page, const LeafAttributes& attributes) {
     bool system = page.aperture != gpu::Aperture::Vid;
@@ -60,7 +65,8 @@ void PageTables::Node::visit(sim::StateVisitor& visitor) {
     visitor.field("adopted", adopted);
 }
 
-// A table is named by its level and the first address that it covers; table coverage is at least 2 MiB, so the low bits are free.
+// A table is named by its level and the first address that it covers; table coverage is at least 2 MiB, so the low bits
+// are free.
 u64 PageTables::key(Level level, u64 va) {
     if (level == kPde3) return level;
     const LevelRow& row = kLevels[level];
@@ -108,9 +114,12 @@ std::optional<gpu::FbPa> PageTables::existing_child(const Node& parent, Level pa
 void PageTables::link(Node& parent, Level level, u64 va, u64 table) {
     Level parent_level = level == kPte4K || level == kPte64K ? kPde0 : static_cast<Level>(level - 1);
     u64 slot = parent.address + entry_offset(parent_level, va);
-    if (level == kPte4K) store_->write_entry({slot + 8}, dual_pde_small({table}));
-    else if (level == kPte64K) store_->write_entry({slot}, dual_pde_big({table}));
-    else store_->write_entry({slot}, pde_to({table}));
+    if (level == kPte4K)
+        store_->write_entry({slot + 8}, dual_pde_small({table}));
+    else if (level == kPte64K)
+        store_->write_entry({slot}, dual_pde_big({table}));
+    else
+        store_->write_entry({slot}, pde_to({table}));
     ++parent.used;
 }
 

@@ -1,6 +1,6 @@
 // One tree of version-2 page tables in video memory: which tables exist, and what is written into them.
-// Formats: NV_MMU_VER2_PDE, NV_MMU_VER2_DUAL_PDE, NV_MMU_VER2_PTE (open-gpu-doc dev_mmu, TU104). The tree never overwrites a valid leaf:
-// whoever hands out virtual addresses owns that rule.
+// Formats: NV_MMU_VER2_PDE, NV_MMU_VER2_DUAL_PDE, NV_MMU_VER2_PTE (open-gpu-doc dev_mmu, TU104). The tree never
+// overwrites a valid leaf: whoever hands out virtual addresses owns that rule.
 #pragma once
 
 #include <map>
@@ -55,8 +55,8 @@ public:
     void adopt_root(gpu::FbPa root);
     gpu::FbPa root() const { return root_; }
 
-    // Preconditions: va, target and bytes are multiples of page_bytes, nothing is mapped there, page_bytes is 4K, 64K or 2M.
-    // False: no memory for a table; nothing stays mapped.
+    // Preconditions: va, target and bytes are multiples of page_bytes, nothing is mapped there, page_bytes is 4K, 64K
+    // or 2M. False: no memory for a table; nothing stays mapped.
     bool map(gpu::GpuVa va, u64 bytes, u64 page_bytes, gpu::PhysAddr target, const LeafAttributes& attributes);
     // Precondition: mapped by map() with the same page size.
     void unmap(gpu::GpuVa va, u64 bytes, u64 page_bytes);
@@ -70,8 +70,8 @@ private:
     enum Level : u32 { kPde3, kPde2, kPde1, kPde0, kPte64K, kPte4K };
     struct Node {
         u64 address = 0;
-        u64 used = 0;      // entries that are valid, as far as this tree wrote them
-        u64 adopted = 0;   // somebody else's
+        u64 used = 0;     // entries that are valid, as far as this tree wrote them
+        u64 adopted = 0;  // somebody else's
         void visit(sim::StateVisitor& visitor);
     };
     static u64 key(Level level, u64 va);

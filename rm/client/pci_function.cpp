@@ -1,3 +1,4 @@
+// PciFunction: BARs, command register, MSI capability.
 #include "rm/client/pci_function.h"
 
 #include "sim/state_visitor.h"

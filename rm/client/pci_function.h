@@ -1,5 +1,5 @@
-// What the operating system's PCI code does before the driver sees the device: sizes and places the BARs, enables memory and bus
-// mastering, sets up the message interrupt.
+// What the operating system's PCI code does before the driver sees the device: sizes and places the BARs, enables
+// memory and bus mastering, sets up the message interrupt.
 #pragma once
 
 #include "rm/client/chip_io.h"

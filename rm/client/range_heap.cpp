@@ -1,3 +1,4 @@
+// RangeHeap: free ranges by address, joined when they touch.
 #include "rm/client/range_heap.h"
 
 #include "sim/check.h"
@@ -6,7 +7,9 @@ namespace rm::client {
 
 namespace {
 
-u64 align_down(u64 value, u64 alignment) { return value & ~(alignment - 1); }
+u64 align_down(u64 value, u64 alignment) {
+    return value & ~(alignment - 1);
+}
 
 // The place inside [base, base+bytes) for the request; empty when there is none.
 std::optional<u64> place(u64 base, u64 bytes, const RangeHeap::Request& request) {
@@ -26,14 +29,17 @@ std::optional<u64> place(u64 base, u64 bytes, const RangeHeap::Request& request)
 
 }  // namespace
 
-void RangeHeap::add(u64 base, u64 bytes) { free(base, bytes); }
+void RangeHeap::add(u64 base, u64 bytes) {
+    free(base, bytes);
+}
 
 std::optional<u64> RangeHeap::alloc(const Request& request) {
     SIM_CHECK(request.alignment != 0 && (request.alignment & (request.alignment - 1)) == 0, request.alignment);
     if (request.bytes == 0) return std::nullopt;
     std::optional<u64> found;
     if (request.from_top) {
-        for (auto it = free_.rbegin(); it != free_.rend() && !found; ++it) found = place(it->first, it->second, request);
+        for (auto it = free_.rbegin(); it != free_.rend() && !found; ++it)
+            found = place(it->first, it->second, request);
     } else {
         for (auto it = free_.begin(); it != free_.end() && !found; ++it) found = place(it->first, it->second, request);
     }

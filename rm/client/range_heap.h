@@ -1,5 +1,5 @@
-// Ranges of a linear space (video memory, GPU virtual addresses, BAR1): first fit from the bottom, so that the same requests give the same
-// answers in every run.
+// Ranges of a linear space (video memory, GPU virtual addresses, BAR1): first fit from the bottom, so that the same
+// requests give the same answers in every run.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@ class RangeHeap {
 public:
     struct Request {
         u64 bytes = 0;
-        u64 alignment = 1;            // a power of two
-        u64 low = 0;                  // the range must lie in [low, high]
+        u64 alignment = 1;  // a power of two
+        u64 low = 0;        // the range must lie in [low, high]
         u64 high = ~u64{0};
         bool from_top = false;
     };

@@ -1,3 +1,4 @@
+// Rpc: sending, waiting, receiving, and the RM calls that travel as RPCs.
 #include "rm/client/rpc.h"
 
 #include <fmt/format.h>
@@ -15,8 +16,8 @@ namespace {
 constexpr u32 kRpcHeaderVersion = 0x03000000;
 constexpr u32 kRpcSignature = 0x43505256;  // "VRPC"
 constexpr u32 kRpcPending = 0xFFFFFFFF;
-constexpr u32 kResultStatusLimit = 0xFF000000;      // below: an NV_STATUS
-constexpr u32 kResultVgpuBusyRetry = 0xFF100009;    // returned as it is
+constexpr u32 kResultStatusLimit = 0xFF000000;    // below: an NV_STATUS
+constexpr u32 kResultVgpuBusyRetry = 0xFF100009;  // returned as it is
 constexpr SimTime kFirstPoll = SimTime::from_us(2);
 constexpr SimTime kLastPoll = SimTime::from_ms(1);
 constexpr SimTime kLinkPoll = SimTime::from_us(100);
@@ -68,11 +69,13 @@ bool SharedPages::each_piece(u64 offset, u64 bytes, auto&& access) {
 }
 
 bool SharedPages::read(u64 offset, std::span<u8> out) {
-    return each_piece(offset, out.size(), [&](gpu::SysPa at, u64 done, u64 piece) { host_.read(at, out.subspan(done, piece)); });
+    return each_piece(offset, out.size(),
+                      [&](gpu::SysPa at, u64 done, u64 piece) { host_.read(at, out.subspan(done, piece)); });
 }
 
 bool SharedPages::write(u64 offset, std::span<const u8> bytes) {
-    return each_piece(offset, bytes.size(), [&](gpu::SysPa at, u64 done, u64 piece) { host_.write(at, bytes.subspan(done, piece)); });
+    return each_piece(offset, bytes.size(),
+                      [&](gpu::SysPa at, u64 done, u64 piece) { host_.write(at, bytes.subspan(done, piece)); });
 }
 
 Rpc::Rpc(sim::Kernel& kernel, const DriverVersion& version, ChipIo& io, HostServices& host, RpcEventSink& sink)
@@ -145,7 +148,8 @@ Status Rpc::send(u32 function, std::span<const u8> payload, std::span<const u8> 
             // A full queue is BUSY_RETRY to the queue layer and GENERIC to everybody above it.
             if (outcome != msgq::Outcome::Full || kernel_.now() >= deadline || !kernel_.fibers().in_fiber()) {
                 if (outcome == msgq::Outcome::Full)
-                    kernel_.journal().note(kernel_.now(), "driver: the command queue stayed full for 1 s (NV_ERR_BUSY_RETRY)");
+                    kernel_.journal().note(kernel_.now(),
+                                           "driver: the command queue stayed full for 1 s (NV_ERR_BUSY_RETRY)");
                 return outcome == msgq::Outcome::Rejected ? NV_ERR_INVALID_PARAM_STRUCT : NV_ERR_GENERIC;
             }
             kernel_.fibers().sleep_for(kLinkPoll);
@@ -187,7 +191,8 @@ Status Rpc::exchange(u32 function, std::span<const u8> payload, std::span<const 
         msgq::Record more;
         status = wait_reply(more);
         if (status != NV_OK) return status;
-        if (more.header.length < msgq::kRpcHeaderBytes || more.header.length > msgq::kRpcBytesMax) return NV_ERR_INVALID_STATE;
+        if (more.header.length < msgq::kRpcHeaderBytes || more.header.length > msgq::kRpcBytesMax)
+            return NV_ERR_INVALID_STATE;
         reply.header.rpc_result = more.header.rpc_result;
         if (more.payload().empty()) break;
         whole.insert(whole.end(), more.payload().begin(), more.payload().end());
@@ -220,10 +225,11 @@ Status Rpc::wait_reply(msgq::Record& reply) {
 Status Rpc::timed_out(u32 function) {
     awaited_.reset();
     broken_ = true;
-    kernel_.journal().note(kernel_.now(),
-                           fmt::format("NVRM: Xid (PCI:0000:01:00): 119, Timeout after 6s of waiting for RPC response from GPU0 "
-                                       "GSP! Expected function {} ({}).",
-                                       function, rpc_name(version_, function)));
+    kernel_.journal().note(
+        kernel_.now(),
+        fmt::format("NVRM: Xid (PCI:0000:01:00): 119, Timeout after 6s of waiting for RPC response from GPU0 "
+                    "GSP! Expected function {} ({}).",
+                    function, rpc_name(version_, function)));
     return NV_ERR_TIMEOUT;
 }
 
@@ -238,8 +244,10 @@ void Rpc::drain() {
         if (outcome != msgq::Outcome::Ok) {
             if (++attempts < kReceiveAttempts) continue;
             if (!stuck_noted_) {
-                std::string why = reader_.rejection() ? reader_.rejection()->text() : "fewer elements than elemCount arrived";
-                kernel_.journal().note(kernel_.now(), fmt::format("driver: status queue refused after 3 attempts: {}", why));
+                std::string why =
+                    reader_.rejection() ? reader_.rejection()->text() : "fewer elements than elemCount arrived";
+                kernel_.journal().note(kernel_.now(),
+                                       fmt::format("driver: status queue refused after 3 attempts: {}", why));
                 stuck_noted_ = true;
             }
             return;

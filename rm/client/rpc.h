@@ -1,5 +1,6 @@
-// The kernel driver's end of the GSP message queues: requests one at a time, replies matched by function, everything else an event.
-// Rules: open-gpu-kernel-modules 570.144, message_queue_cpu.c, kernel_gsp.c (_kgspRpcRecvPoll, _kgspRpcDrainOneEvent), rpc.c.
+// The kernel driver's end of the GSP message queues: requests one at a time, replies matched by function, everything
+// else an event. Rules: open-gpu-kernel-modules 570.144, message_queue_cpu.c, kernel_gsp.c (_kgspRpcRecvPoll,
+// _kgspRpcDrainOneEvent), rpc.c.
 #pragma once
 
 #include <map>
@@ -13,8 +14,8 @@
 
 namespace rm::client {
 
-inline constexpr SimTime kDefaultTimeout = SimTime::from_s(4);                    // the driver's default GPU timeout
-inline constexpr SimTime kRpcTimeout = SimTime{kDefaultTimeout.ps / 2 * 3};        // 1.5 times that
+inline constexpr SimTime kDefaultTimeout = SimTime::from_s(4);               // the driver's default GPU timeout
+inline constexpr SimTime kRpcTimeout = SimTime{kDefaultTimeout.ps / 2 * 3};  // 1.5 times that
 inline constexpr SimTime kStatusQueueLinkTimeout = SimTime::from_s(4);
 inline constexpr u32 kReceiveAttempts = 3;
 
@@ -77,7 +78,8 @@ public:
 
 private:
     Status send(u32 function, std::span<const u8> payload, std::span<const u8> uncounted, u32 sequence, bool large);
-    Status exchange(u32 function, std::span<const u8> payload, std::span<const u8> uncounted, u64 reply_bytes, msgq::Record& reply);
+    Status exchange(u32 function, std::span<const u8> payload, std::span<const u8> uncounted, u64 reply_bytes,
+                    msgq::Record& reply);
     Status wait_reply(msgq::Record& reply);
     Status timed_out(u32 function);
     std::optional<u32> number(std::string_view function) const { return rpc_number(version_, function); }
@@ -96,7 +98,7 @@ private:
     std::optional<msgq::Record> reply_;
     u32 next_sequence_ = 0;  // header.sequence of synchronous requests, for versions that count
     u64 requests_ = 0;
-    bool broken_ = false;    // a request timed out: later ones fail at once
+    bool broken_ = false;  // a request timed out: later ones fail at once
     bool stuck_noted_ = false;
 };
 

@@ -1,3 +1,4 @@
+// VaSpaces: making, naming and publishing address spaces.
 #include "rm/client/va_spaces.h"
 
 #include "rm/abi/all_structs.h"
@@ -64,8 +65,8 @@ Status VaSpaces::resolve(ClientEntry& client, NvHandle inside, NvHandle va_space
     return NV_OK;
 }
 
-// A space made by a client is told with the control that names its directories (here the root alone: the firmware makes what it needs
-// below for its own slice); a device's default space has no object and is told with SET_PAGE_DIRECTORY.
+// A space made by a client is told with the control that names its directories (here the root alone: the firmware makes
+// what it needs below for its own slice); a device's default space has no object and is told with SET_PAGE_DIRECTORY.
 Status VaSpaces::publish(ClientEntry& client, NvHandle device, NvHandle va_space, u32 number) {
     VaSpace* space = find(number);
     if (space == nullptr || space->externally_owned) return NV_OK;
@@ -84,7 +85,8 @@ Status VaSpaces::publish(ClientEntry& client, NvHandle device, NvHandle va_space
         params.levels[0].pageShift = kRootShift;
         std::vector<u8> bytes(sizeof(params));
         store(std::span<u8>(bytes), params);
-        return context_.adapter.rpc().rm_control(client.handle, va_space, NV90F1_CTRL_CMD_VASPACE_COPY_SERVER_RESERVED_PDES, bytes);
+        return context_.adapter.rpc().rm_control(client.handle, va_space,
+                                                 NV90F1_CTRL_CMD_VASPACE_COPY_SERVER_RESERVED_PDES, bytes);
     }
     rpc_set_page_directory_v1E_05 request{};
     request.hClient = client.handle;
@@ -106,7 +108,8 @@ Status VaSpaces::construct(AllocCall& call) {
     bool device_space = params.index == NV_VASPACE_ALLOCATION_INDEX_GPU_DEVICE;
     if (params.index >= NV_VASPACE_ALLOCATION_INDEX_GPU_MAX) return NV_ERR_INVALID_ARGUMENT;
     if (!device_space && params.index != NV_VASPACE_ALLOCATION_INDEX_GPU_NEW) {
-        context_.refused("FERMI_VASPACE_A index " + std::to_string(params.index), "only GPU_NEW and GPU_DEVICE are modelled");
+        context_.refused("FERMI_VASPACE_A index " + std::to_string(params.index),
+                         "only GPU_NEW and GPU_DEVICE are modelled");
         return NV_ERR_NOT_SUPPORTED;
     }
     if (params.bigPageSize != 0 && params.bigPageSize != kPage64K) return NV_ERR_INVALID_ARGUMENT;
@@ -114,11 +117,12 @@ Status VaSpaces::construct(AllocCall& call) {
     request.externally_owned = (params.flags & NV_VASPACE_ALLOCATION_FLAGS_IS_EXTERNALLY_OWNED) != 0;
     request.allow_zero_address = (params.flags & NV_VASPACE_ALLOCATION_FLAGS_ALLOW_ZERO_ADDRESS) != 0;
     request.limit = params.vaSize == 0 ? 0 : params.vaSize - 1;
-    Status status = device_space ? resolve(call.client, device->handle, 0, &data.va_space) : create(request, &data.va_space);
+    Status status =
+        device_space ? resolve(call.client, device->handle, 0, &data.va_space) : create(request, &data.va_space);
     if (status != NV_OK) return status;
     data.owned = !device_space;
-    status = context_.adapter.rpc().rm_alloc(call.client.handle, call.object.parent, call.object.handle, call.object.class_id,
-                                             call.params);
+    status = context_.adapter.rpc().rm_alloc(call.client.handle, call.object.parent, call.object.handle,
+                                             call.object.class_id, call.params);
     if (status == NV_OK) {
         call.object.on_gsp = true;
         if (data.owned) status = publish(call.client, device->handle, call.object.handle, data.va_space);

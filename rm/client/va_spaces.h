@@ -1,5 +1,5 @@
-// GPU address spaces by number: who manages them, which addresses are taken, where the page tables are. The number outlives handles, so that
-// a duplicate or a device's default space is the same space.
+// GPU address spaces by number: who manages them, which addresses are taken, where the page tables are. The number
+// outlives handles, so that a duplicate or a device's default space is the same space.
 #pragma once
 
 #include <map>

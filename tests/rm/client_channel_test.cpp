@@ -10,15 +10,17 @@ using Fixture = test::MachineFixture;
 
 namespace {
 
-constexpr u32 kSpace = 0x200, kGroup = 0x201, kShare = 0x202, kRing = 0x203, kNotifier = 0x204, kData = 0x205, kRange = 0x206,
-              kChannel = 0x207, kCopy = 0x208, kCompute = 0x209, kUsermode = 0x20A, kEvent = 0x20B;
+constexpr u32 kSpace = 0x200, kGroup = 0x201, kShare = 0x202, kRing = 0x203, kNotifier = 0x204, kData = 0x205,
+              kRange = 0x206, kChannel = 0x207, kCopy = 0x208, kCompute = 0x209, kUsermode = 0x20A, kEvent = 0x20B;
 constexpr u64 kRingVa = 0x200000000, kDataVa = 0x200400000;
 constexpr u64 kRingBytes = 0x10000;
 constexpr u64 kPushOffset = 0x1000, kUserdOffset = 0x8000;
 constexpr u32 kFixed = 1u << 15;
 constexpr u64 kGpPut = 0x8C;
 
-u32 inc(u32 subchannel, u32 method, u32 count) { return 1u << 29 | count << 16 | subchannel << 13 | method >> 2; }
+u32 inc(u32 subchannel, u32 method, u32 count) {
+    return 1u << 29 | count << 16 | subchannel << 13 | method >> 2;
+}
 
 class Client {
 public:
@@ -89,7 +91,8 @@ public:
         u64 list = bench.user.put(kChannel);
         u64 answer = bench.user.put(u32{0});
         abi::NV0080_CTRL_FIFO_GET_CHANNELLIST_PARAMS channels{1, list, answer};
-        REQUIRE(bench.control_with(Fixture::kDevice, abi::NV0080_CTRL_CMD_FIFO_GET_CHANNELLIST, channels) == abi::NV_OK);
+        REQUIRE(bench.control_with(Fixture::kDevice, abi::NV0080_CTRL_CMD_FIFO_GET_CHANNELLIST, channels) ==
+                abi::NV_OK);
         CHECK(bench.user.get<u32>(answer) == (token & 0xFFF));
         // The token is in the notifier too, where the client asked for none: entry 1.
         CHECK(notifier_u32(16 + 8) == token);
@@ -100,12 +103,15 @@ public:
         REQUIRE(bench.control_with(kGroup, abi::NVA06C_CTRL_CMD_GPFIFO_SCHEDULE, schedule) == abi::NV_OK);
     }
 
-    u32 notifier_u32(u64 offset) { return bench.machine.system_memory().read_u32(notifier_window.extents[0].offset + offset); }
+    u32 notifier_u32(u64 offset) {
+        return bench.machine.system_memory().read_u32(notifier_window.extents[0].offset + offset);
+    }
     void store(u64 offset, u32 value) {
         bench.machine.gpu().pci().bar_write(gpu::Bar::Bar1, ring_window.extents[0].offset + offset, 4, value);
     }
     u32 load(u64 offset) {
-        return static_cast<u32>(bench.machine.gpu().pci().bar_read(gpu::Bar::Bar1, ring_window.extents[0].offset + offset, 4));
+        return static_cast<u32>(
+            bench.machine.gpu().pci().bar_read(gpu::Bar::Bar1, ring_window.extents[0].offset + offset, 4));
     }
     void submit(const std::vector<u32>& words) {
         u64 at = kPushOffset + push_used;
@@ -131,12 +137,23 @@ std::vector<u32> copy_words(u64 from, u64 to, u32 bytes, u64 semaphore, u32 payl
     auto hi = [](u64 va) { return static_cast<u32>(va >> 32); };
     auto lo = [](u64 va) { return static_cast<u32>(va); };
     constexpr u32 kSubchannel = 4;
-    u32 launch = 2 | 1u << 2 | 1u << 3 | interrupt << 5 | 1u << 7 | 1u << 8;  // non-pipelined, flush, one-word release, pitch
-    return {inc(kSubchannel, 0x0000, 1), abi::TURING_DMA_COPY_A,
-            inc(kSubchannel, 0x0240, 3), hi(semaphore), lo(semaphore), payload,
-            inc(kSubchannel, 0x0400, 4), hi(from), lo(from), hi(to), lo(to),
-            inc(kSubchannel, 0x0418, 1), bytes,
-            inc(kSubchannel, 0x0300, 1), launch};
+    u32 launch =
+        2 | 1u << 2 | 1u << 3 | interrupt << 5 | 1u << 7 | 1u << 8;  // non-pipelined, flush, one-word release, pitch
+    return {inc(kSubchannel, 0x0000, 1),
+            abi::TURING_DMA_COPY_A,
+            inc(kSubchannel, 0x0240, 3),
+            hi(semaphore),
+            lo(semaphore),
+            payload,
+            inc(kSubchannel, 0x0400, 4),
+            hi(from),
+            lo(from),
+            hi(to),
+            lo(to),
+            inc(kSubchannel, 0x0418, 1),
+            bytes,
+            inc(kSubchannel, 0x0300, 1),
+            launch};
 }
 
 }  // namespace
@@ -168,7 +185,8 @@ TEST_CASE("a client copies memory with a copy engine and frees everything") {
         while (client.load(0x9000) != 0xCAFE && bench.machine.kernel().now() - start < SimTime::from_ms(100))
             bench.machine.kernel().fibers().sleep_for(SimTime::from_us(1));
         REQUIRE(client.load(0x9000) == 0xCAFE);
-        for (u64 i = 0; i < 0x4000; i += 8) REQUIRE(vram.read_u64(client.data_pa + 0x100000 + i) == i * 0x9E3779B97F4A7C15);
+        for (u64 i = 0; i < 0x4000; i += 8)
+            REQUIRE(vram.read_u64(client.data_pa + 0x100000 + i) == i * 0x9E3779B97F4A7C15);
         MESSAGE("copy of 16 KiB took " << (bench.machine.kernel().now() - start).ns() << " ns of virtual time");
 
         bench.machine.kernel().fibers().sleep_for(SimTime::from_us(50));
@@ -184,7 +202,8 @@ TEST_CASE("a client copies memory with a copy engine and frees everything") {
         for (u32 handle : {kCopy, kChannel, kShare, kGroup, kEvent, kUsermode, kRange, kSpace, kRing, kData, kNotifier})
             CHECK(bench.free(handle) == abi::NV_OK);
         CHECK(bench.free(bench.client) == abi::NV_OK);
-        for (int fd : {20, 21, 22, 30, bench.gpu_fd, bench.control_fd}) CHECK(bench.driver().close(bench.caller, fd) == 0);
+        for (int fd : {20, 21, 22, 30, bench.gpu_fd, bench.control_fd})
+            CHECK(bench.driver().close(bench.caller, fd) == 0);
     });
     for (const std::string& note : bench.notes) MESSAGE(note);
     CHECK(bench.notes.empty());
@@ -226,7 +245,8 @@ TEST_CASE("a copy from an unmapped address kills the channel: Xid, notifier, eve
         abi::NV2080_CTRL_EVENT_SET_NOTIFICATION_PARAMS set{};
         set.event = abi::NV2080_NOTIFIERS_RC_ERROR;
         set.action = 2;
-        REQUIRE(bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_EVENT_SET_NOTIFICATION, set) == abi::NV_OK);
+        REQUIRE(bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_EVENT_SET_NOTIFICATION, set) ==
+                abi::NV_OK);
         client.submit(copy_words(0x300000000, kDataVa, 0x1000, kRingVa + 0x9000, 1, 0));
         bench.machine.kernel().fibers().sleep_for(SimTime::from_ms(5));
         CHECK(client.load(0x9000) == 0);

@@ -13,7 +13,9 @@ constexpr i64 kEbusy = -16;
 constexpr i64 kEinval = -22;
 constexpr int kControl = 3;
 
-void set_text(abi::nv_ioctl_rm_api_version_t& params, const char* text) { std::strncpy(params.versionString, text, 63); }
+void set_text(abi::nv_ioctl_rm_api_version_t& params, const char* text) {
+    std::strncpy(params.versionString, text, 63);
+}
 
 }  // namespace
 
@@ -154,13 +156,18 @@ TEST_CASE("P10 and P12: unknown controls and wrong sizes leave the parameters al
         CHECK(bench.control(bench.kSubdevice, 0x20807E01, params, 16) == abi::NV_ERR_NOT_SUPPORTED);
         CHECK(untouched());
         // A known control on an object that does not export it.
-        CHECK(bench.control(bench.kDevice, abi::NV2080_CTRL_CMD_MC_GET_ARCH_INFO, params, 16) == abi::NV_ERR_NOT_SUPPORTED);
+        CHECK(bench.control(bench.kDevice, abi::NV2080_CTRL_CMD_MC_GET_ARCH_INFO, params, 16) ==
+              abi::NV_ERR_NOT_SUPPORTED);
         // One that the kernel knows and nobody models.
-        CHECK(bench.control(bench.kSubdevice, abi::NV2080_CTRL_CMD_RC_SOFT_DISABLE_WATCHDOG, 0, 0) == abi::NV_ERR_NOT_SUPPORTED);
+        CHECK(bench.control(bench.kSubdevice, abi::NV2080_CTRL_CMD_RC_SOFT_DISABLE_WATCHDOG, 0, 0) ==
+              abi::NV_ERR_NOT_SUPPORTED);
         for (u32 bytes : {8u, 15u, 17u, 24u})
-            CHECK(bench.control(bench.kSubdevice, abi::NV2080_CTRL_CMD_MC_GET_ARCH_INFO, params, bytes) == abi::NV_ERR_INVALID_ARGUMENT);
-        CHECK(bench.control(bench.kSubdevice, abi::NV2080_CTRL_CMD_MC_GET_ARCH_INFO, 0, 16) == abi::NV_ERR_INVALID_ARGUMENT);
-        CHECK(bench.control(bench.kSubdevice, abi::NV2080_CTRL_CMD_MC_GET_ARCH_INFO, params, 0) == abi::NV_ERR_INVALID_ARGUMENT);
+            CHECK(bench.control(bench.kSubdevice, abi::NV2080_CTRL_CMD_MC_GET_ARCH_INFO, params, bytes) ==
+                  abi::NV_ERR_INVALID_ARGUMENT);
+        CHECK(bench.control(bench.kSubdevice, abi::NV2080_CTRL_CMD_MC_GET_ARCH_INFO, 0, 16) ==
+              abi::NV_ERR_INVALID_ARGUMENT);
+        CHECK(bench.control(bench.kSubdevice, abi::NV2080_CTRL_CMD_MC_GET_ARCH_INFO, params, 0) ==
+              abi::NV_ERR_INVALID_ARGUMENT);
         CHECK(untouched());
         CHECK(bench.control(bench.kSubdevice, abi::NV2080_CTRL_CMD_MC_GET_ARCH_INFO, params, 16) == abi::NV_OK);
         CHECK(bench.user.get<u32>(params) == 0x160);
@@ -179,7 +186,8 @@ TEST_CASE("an unreadable control parameter block is NV_ERR_INVALID_ADDRESS") {
     test::MachineFixture bench;
     bench.run([&] {
         bench.bring_up();
-        CHECK(bench.control(bench.kSubdevice, abi::NV2080_CTRL_CMD_EVENT_SET_NOTIFICATION, 0x30, 20) == abi::NV_ERR_INVALID_ADDRESS);
+        CHECK(bench.control(bench.kSubdevice, abi::NV2080_CTRL_CMD_EVENT_SET_NOTIFICATION, 0x30, 20) ==
+              abi::NV_ERR_INVALID_ADDRESS);
         abi::NVOS54_PARAMETERS params{};
         params.hClient = 0xC1D0FFFF;
         params.cmd = abi::NV2080_CTRL_CMD_MC_GET_ARCH_INFO;

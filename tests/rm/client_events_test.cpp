@@ -61,7 +61,8 @@ TEST_CASE("notifications are set by subdevice and index") {
         abi::NV2080_CTRL_EVENT_SET_NOTIFICATION_PARAMS params{};
         params.event = abi::NV2080_NOTIFIERS_RC_ERROR;
         params.action = 2;
-        CHECK(bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_EVENT_SET_NOTIFICATION, params) == abi::NV_OK);
+        CHECK(bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_EVENT_SET_NOTIFICATION, params) ==
+              abi::NV_OK);
         params.action = 3;
         CHECK(bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_EVENT_SET_NOTIFICATION, params) ==
               abi::NV_ERR_INVALID_ARGUMENT);

@@ -22,14 +22,31 @@ public:
     void step() {
         if (random.chance(1, 60)) revive();
         if (random.chance(2, 5)) return plausible();
-        static constexpr u32 numbers[] = {
-            abi::NV_ESC_RM_ALLOC,          abi::NV_ESC_RM_ALLOC,          abi::NV_ESC_RM_ALLOC,        abi::NV_ESC_RM_ALLOC,
-            abi::NV_ESC_RM_CONTROL,        abi::NV_ESC_RM_CONTROL,        abi::NV_ESC_RM_FREE,         abi::NV_ESC_RM_MAP_MEMORY,
-            abi::NV_ESC_RM_UNMAP_MEMORY,   abi::NV_ESC_RM_MAP_MEMORY_DMA, abi::NV_ESC_RM_MAP_MEMORY_DMA, abi::NV_ESC_RM_UNMAP_MEMORY_DMA,
-            abi::NV_ESC_RM_GET_EVENT_DATA, abi::NV_ESC_ALLOC_OS_EVENT,    abi::NV_ESC_FREE_OS_EVENT,   abi::NV_ESC_CARD_INFO,
-            abi::NV_ESC_REGISTER_FD,       abi::NV_ESC_CHECK_VERSION_STR, abi::NV_ESC_ATTACH_GPUS_TO_FD, abi::NV_ESC_RM_VID_HEAP_CONTROL,
-            abi::NV_ESC_IOCTL_XFER_CMD,    abi::NV_ESC_RM_DUP_OBJECT,     abi::NV_ESC_RM_UPDATE_DEVICE_MAPPING_INFO};
-        u32 number = random.chance(1, 20) ? static_cast<u32>(random.below(256)) : numbers[random.below(std::size(numbers))];
+        static constexpr u32 numbers[] = {abi::NV_ESC_RM_ALLOC,
+                                          abi::NV_ESC_RM_ALLOC,
+                                          abi::NV_ESC_RM_ALLOC,
+                                          abi::NV_ESC_RM_ALLOC,
+                                          abi::NV_ESC_RM_CONTROL,
+                                          abi::NV_ESC_RM_CONTROL,
+                                          abi::NV_ESC_RM_FREE,
+                                          abi::NV_ESC_RM_MAP_MEMORY,
+                                          abi::NV_ESC_RM_UNMAP_MEMORY,
+                                          abi::NV_ESC_RM_MAP_MEMORY_DMA,
+                                          abi::NV_ESC_RM_MAP_MEMORY_DMA,
+                                          abi::NV_ESC_RM_UNMAP_MEMORY_DMA,
+                                          abi::NV_ESC_RM_GET_EVENT_DATA,
+                                          abi::NV_ESC_ALLOC_OS_EVENT,
+                                          abi::NV_ESC_FREE_OS_EVENT,
+                                          abi::NV_ESC_CARD_INFO,
+                                          abi::NV_ESC_REGISTER_FD,
+                                          abi::NV_ESC_CHECK_VERSION_STR,
+                                          abi::NV_ESC_ATTACH_GPUS_TO_FD,
+                                          abi::NV_ESC_RM_VID_HEAP_CONTROL,
+                                          abi::NV_ESC_IOCTL_XFER_CMD,
+                                          abi::NV_ESC_RM_DUP_OBJECT,
+                                          abi::NV_ESC_RM_UPDATE_DEVICE_MAPPING_INFO};
+        u32 number =
+            random.chance(1, 20) ? static_cast<u32>(random.below(256)) : numbers[random.below(std::size(numbers))];
         const abi::IoctlRow* row = abi::find_escape(number);
         u64 bytes = row != nullptr && row->bytes != 0 && !random.chance(1, 16) ? row->bytes : random.below(256);
         if (number == abi::NV_ESC_RM_ALLOC && random.chance(1, 2)) bytes = sizeof(abi::NVOS21_PARAMETERS);
@@ -41,7 +58,8 @@ public:
         int fd = random.chance(1, 3) ? bench.gpu_fd : bench.control_fd;
         bench.ioctl_raw(fd, Fixture::request_word(number, bytes), address);
         if (random.chance(1, 200)) {
-            rm::Mapping mapping = bench.driver().mmap(bench.caller, fd, window, word(), 3, 1, random.chance(1, 2) ? 0 : word());
+            rm::Mapping mapping =
+                bench.driver().mmap(bench.caller, fd, window, word(), 3, 1, random.chance(1, 2) ? 0 : word());
             CHECK(mapping.error >= 0);
             bench.driver().poll(bench.caller, fd, static_cast<u16>(word()));
         }
@@ -87,8 +105,12 @@ private:
                 status = bench.alloc(parent, handle, class_id, random.chance(1, 30) ? 0 : params, word());
                 break;
             }
-            case 2: status = bench.free(random.chance(1, 8) ? handle : handles[5 + random.below(handles.size() - 5)]); break;
-            case 3: status = bench.control(handle, word(), params, word()); break;
+            case 2:
+                status = bench.free(random.chance(1, 8) ? handle : handles[5 + random.below(handles.size() - 5)]);
+                break;
+            case 3:
+                status = bench.control(handle, word(), params, word());
+                break;
             case 4: {
                 abi::NVOS46_PARAMETERS map{};
                 map.hClient = bench.client;
@@ -117,32 +139,43 @@ private:
     }
 
     u32 any_class() {
-        static constexpr u32 classes[] = {abi::NV01_MEMORY_SYSTEM,     abi::NV01_MEMORY_LOCAL_USER,  abi::NV50_MEMORY_VIRTUAL,
-                                          abi::NV01_MEMORY_VIRTUAL,    abi::FERMI_VASPACE_A,         abi::KEPLER_CHANNEL_GROUP_A,
-                                          abi::FERMI_CONTEXT_SHARE_A,  abi::TURING_CHANNEL_GPFIFO_A, abi::TURING_COMPUTE_A,
-                                          abi::TURING_DMA_COPY_A,      abi::TURING_USERMODE_A,       abi::NV01_EVENT_OS_EVENT,
-                                          abi::NV20_SUBDEVICE_0,       abi::NV01_DEVICE_0,           abi::NV01_ROOT_CLIENT,
-                                          abi::HOPPER_CHANNEL_GPFIFO_A};
+        static constexpr u32 classes[] = {
+            abi::NV01_MEMORY_SYSTEM,     abi::NV01_MEMORY_LOCAL_USER,  abi::NV50_MEMORY_VIRTUAL,
+            abi::NV01_MEMORY_VIRTUAL,    abi::FERMI_VASPACE_A,         abi::KEPLER_CHANNEL_GROUP_A,
+            abi::FERMI_CONTEXT_SHARE_A,  abi::TURING_CHANNEL_GPFIFO_A, abi::TURING_COMPUTE_A,
+            abi::TURING_DMA_COPY_A,      abi::TURING_USERMODE_A,       abi::NV01_EVENT_OS_EVENT,
+            abi::NV20_SUBDEVICE_0,       abi::NV01_DEVICE_0,           abi::NV01_ROOT_CLIENT,
+            abi::HOPPER_CHANNEL_GPFIFO_A};
         return classes[random.below(std::size(classes))];
     }
 
     u32 word() {
-        static constexpr u32 controls[] = {abi::NV0080_CTRL_CMD_FIFO_GET_CHANNELLIST, abi::NV2080_CTRL_CMD_GPU_GET_GID_INFO,
-                                           abi::NV2080_CTRL_CMD_EVENT_SET_NOTIFICATION, abi::NVA06C_CTRL_CMD_GPFIFO_SCHEDULE,
-                                           abi::NVC36F_CTRL_CMD_GPFIFO_GET_WORK_SUBMIT_TOKEN, abi::NV0080_CTRL_CMD_GPU_GET_CLASSLIST};
+        static constexpr u32 controls[] = {
+            abi::NV0080_CTRL_CMD_FIFO_GET_CHANNELLIST,         abi::NV2080_CTRL_CMD_GPU_GET_GID_INFO,
+            abi::NV2080_CTRL_CMD_EVENT_SET_NOTIFICATION,       abi::NVA06C_CTRL_CMD_GPFIFO_SCHEDULE,
+            abi::NVC36F_CTRL_CMD_GPFIFO_GET_WORK_SUBMIT_TOKEN, abi::NV0080_CTRL_CMD_GPU_GET_CLASSLIST};
         switch (random.below(12)) {
             case 0:
             case 1:
-            case 2: return handles[random.below(handles.size())];
+            case 2:
+                return handles[random.below(handles.size())];
             case 3:
-            case 4: return any_class();
-            case 5: return controls[random.below(std::size(controls))];
-            case 6: return static_cast<u32>(window + random.below(kWindow));
-            case 7: return u32{1} << random.below(32);
-            case 8: return static_cast<u32>(random.below(64));
-            case 9: return 0;
-            case 10: return static_cast<u32>(random.next());
-            default: return static_cast<u32>(random.below(0x40000));
+            case 4:
+                return any_class();
+            case 5:
+                return controls[random.below(std::size(controls))];
+            case 6:
+                return static_cast<u32>(window + random.below(kWindow));
+            case 7:
+                return u32{1} << random.below(32);
+            case 8:
+                return static_cast<u32>(random.below(64));
+            case 9:
+                return 0;
+            case 10:
+                return static_cast<u32>(random.next());
+            default:
+                return static_cast<u32>(random.below(0x40000));
         }
     }
 

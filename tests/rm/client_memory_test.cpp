@@ -69,14 +69,17 @@ TEST_CASE("video memory: sizes, alignments, exhaustion, and every byte comes bac
         CHECK(params.size == 0x400000);
         CHECK(params.offset % 0x200000 == 0);
         params = video(0);
-        CHECK(bench.alloc_with(Fixture::kDevice, 0x111, abi::NV01_MEMORY_LOCAL_USER, params) == abi::NV_ERR_INVALID_ARGUMENT);
+        CHECK(bench.alloc_with(Fixture::kDevice, 0x111, abi::NV01_MEMORY_LOCAL_USER, params) ==
+              abi::NV_ERR_INVALID_ARGUMENT);
         params = video(~u64{0});
-        CHECK(bench.alloc_with(Fixture::kDevice, 0x111, abi::NV01_MEMORY_LOCAL_USER, params) == abi::NV_ERR_INVALID_ARGUMENT);
+        CHECK(bench.alloc_with(Fixture::kDevice, 0x111, abi::NV01_MEMORY_LOCAL_USER, params) ==
+              abi::NV_ERR_INVALID_ARGUMENT);
         params = video(u64{1} << 38);
         CHECK(bench.alloc_with(Fixture::kDevice, 0x111, abi::NV01_MEMORY_LOCAL_USER, params) == abi::NV_ERR_NO_MEMORY);
         params = video(0x1000, abi::NVOS32_ALLOC_FLAGS_ALIGNMENT_FORCE);
         params.alignment = 0x3000;
-        CHECK(bench.alloc_with(Fixture::kDevice, 0x111, abi::NV01_MEMORY_LOCAL_USER, params) == abi::NV_ERR_INVALID_ARGUMENT);
+        CHECK(bench.alloc_with(Fixture::kDevice, 0x111, abi::NV01_MEMORY_LOCAL_USER, params) ==
+              abi::NV_ERR_INVALID_ARGUMENT);
         params.alignment = 0x1000000;
         CHECK(bench.alloc_with(Fixture::kDevice, 0x111, abi::NV01_MEMORY_LOCAL_USER, params) == abi::NV_OK);
         CHECK(params.offset % 0x1000000 == 0);
@@ -198,7 +201,8 @@ TEST_CASE("GPU mappings: fixed, relative and chosen addresses") {
         REQUIRE(bench.alloc_with(Fixture::kDevice, kVideo, abi::NV01_MEMORY_LOCAL_USER, fb) == abi::NV_OK);
         REQUIRE(bench.alloc_with(Fixture::kDevice, kSystem, abi::NV01_MEMORY_SYSTEM, sys) == abi::NV_OK);
 
-        auto reserve = video(0x800000, abi::NVOS32_ALLOC_FLAGS_VIRTUAL | abi::NVOS32_ALLOC_FLAGS_FIXED_ADDRESS_ALLOCATE);
+        auto reserve =
+            video(0x800000, abi::NVOS32_ALLOC_FLAGS_VIRTUAL | abi::NVOS32_ALLOC_FLAGS_FIXED_ADDRESS_ALLOCATE);
         reserve.hVASpace = kSpace;
         reserve.offset = 0x200000000;
         CHECK(bench.alloc_with(Fixture::kDevice, kVirtual, abi::NV50_MEMORY_VIRTUAL, reserve) == abi::NV_OK);
@@ -206,7 +210,8 @@ TEST_CASE("GPU mappings: fixed, relative and chosen addresses") {
         auto again = reserve;
         CHECK(bench.alloc_with(Fixture::kDevice, 0x120, abi::NV50_MEMORY_VIRTUAL, again) == abi::NV_ERR_NO_MEMORY);
         auto no_flag = video(0x1000);
-        CHECK(bench.alloc_with(Fixture::kDevice, 0x120, abi::NV50_MEMORY_VIRTUAL, no_flag) == abi::NV_ERR_INVALID_ARGUMENT);
+        CHECK(bench.alloc_with(Fixture::kDevice, 0x120, abi::NV50_MEMORY_VIRTUAL, no_flag) ==
+              abi::NV_ERR_INVALID_ARGUMENT);
         // The firmware's slice is not given.
         auto server = video(0x10000, abi::NVOS32_ALLOC_FLAGS_VIRTUAL | abi::NVOS32_ALLOC_FLAGS_FIXED_ADDRESS_ALLOCATE);
         server.hVASpace = kSpace;
@@ -219,10 +224,12 @@ TEST_CASE("GPU mappings: fixed, relative and chosen addresses") {
         Dma relative = map_dma(bench, kVirtual, kSystem, 0x1000, 0x2000, 0, 0x3000);
         CHECK(relative.status == abi::NV_OK);
         CHECK(relative.offset == 0x200003000);
-        CHECK(map_dma(bench, kVirtual, kSystem, 0, 0x1000, kFixed, 0x200004000).status == abi::NV_ERR_INVALID_OFFSET);  // taken
+        CHECK(map_dma(bench, kVirtual, kSystem, 0, 0x1000, kFixed, 0x200004000).status ==
+              abi::NV_ERR_INVALID_OFFSET);  // taken
         CHECK(map_dma(bench, kVirtual, kSystem, 0, 0x1000, kFixed, 0x1FFFFF000).status == abi::NV_ERR_INVALID_OFFSET);
         CHECK(map_dma(bench, kVirtual, kSystem, 0, 0x1000, 0, 0x800000).status == abi::NV_ERR_INVALID_OFFSET);
-        CHECK(map_dma(bench, kVirtual, kSystem, 0x4000, 0x1001, kFixed, 0x200010000).status == abi::NV_ERR_INVALID_BASE);
+        CHECK(map_dma(bench, kVirtual, kSystem, 0x4000, 0x1001, kFixed, 0x200010000).status ==
+              abi::NV_ERR_INVALID_BASE);
         CHECK(map_dma(bench, kVirtual, kSystem, 0, 0, kFixed, 0x200010000).status == abi::NV_ERR_INVALID_ARGUMENT);
         CHECK(map_dma(bench, kSystem, kVideo, 0, 0x1000).status == abi::NV_ERR_INVALID_OBJECT_HANDLE);
 

@@ -33,12 +33,14 @@ TEST_CASE("parents, duplicates, single instances, handles") {
     Fixture bench;
     bench.run([&] {
         bench.bring_up();
-        CHECK(bench.alloc(Fixture::kDevice, Fixture::kSubdevice, abi::NV20_SUBDEVICE_0) == abi::NV_ERR_INSERT_DUPLICATE_NAME);
+        CHECK(bench.alloc(Fixture::kDevice, Fixture::kSubdevice, abi::NV20_SUBDEVICE_0) ==
+              abi::NV_ERR_INSERT_DUPLICATE_NAME);
         CHECK(bench.alloc(0xBAD, 0x11, abi::NV20_SUBDEVICE_0) == abi::NV_ERR_OBJECT_NOT_FOUND);
         CHECK(bench.alloc(bench.client, 0x11, abi::NV20_SUBDEVICE_0) == abi::NV_ERR_INVALID_OBJECT_PARENT);
         CHECK(bench.alloc(Fixture::kDevice, bench.client, abi::NV20_SUBDEVICE_0) == abi::NV_ERR_INVALID_OBJECT_PARENT);
         CHECK(bench.alloc(Fixture::kDevice, 0x11, 0x4242) == abi::NV_ERR_INVALID_CLASS);
-        CHECK(bench.alloc(Fixture::kDevice, 0x11, abi::NV01_MEMORY_SYSTEM) == abi::NV_ERR_INVALID_ARGUMENT);  // needs parameters
+        CHECK(bench.alloc(Fixture::kDevice, 0x11, abi::NV01_MEMORY_SYSTEM) ==
+              abi::NV_ERR_INVALID_ARGUMENT);  // needs parameters
         CHECK(bench.free(0x11) == abi::NV_ERR_OBJECT_NOT_FOUND);
 
         // Handle 0: the driver chooses.
@@ -158,7 +160,8 @@ TEST_CASE("closing the GPU's last file takes the devices of a living client with
         CHECK(bench.driver().close(bench.caller, bench.gpu_fd) == 0);
         CHECK(bench.free(Fixture::kDevice) == abi::NV_ERR_OBJECT_NOT_FOUND);
         abi::NV0080_ALLOC_PARAMETERS device{};
-        CHECK(bench.alloc_with(bench.client, Fixture::kDevice, abi::NV01_DEVICE_0, device) == abi::NV_ERR_INVALID_DEVICE);
+        CHECK(bench.alloc_with(bench.client, Fixture::kDevice, abi::NV01_DEVICE_0, device) ==
+              abi::NV_ERR_INVALID_DEVICE);
         REQUIRE(bench.open("/dev/nvidia0", bench.gpu_fd) == 0);
         CHECK(bench.alloc_with(bench.client, Fixture::kDevice, abi::NV01_DEVICE_0, device) == abi::NV_OK);
     });

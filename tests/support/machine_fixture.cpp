@@ -17,7 +17,8 @@ bool UserSpace::read(u64 address, std::span<u8> out) {
         if (page == pages_.end()) return false;
         u64 offset = (address + i) % kPage;
         u64 piece = std::min<u64>(out.size() - i, kPage - offset);
-        std::copy_n(page->second.begin() + static_cast<std::ptrdiff_t>(offset), piece, out.begin() + static_cast<std::ptrdiff_t>(i));
+        std::copy_n(page->second.begin() + static_cast<std::ptrdiff_t>(offset), piece,
+                    out.begin() + static_cast<std::ptrdiff_t>(i));
         i += piece;
     }
     return true;
@@ -29,15 +30,20 @@ bool UserSpace::write(u64 address, std::span<const u8> bytes) {
         if (page == pages_.end()) return false;
         u64 offset = (address + i) % kPage;
         u64 piece = std::min<u64>(bytes.size() - i, kPage - offset);
-        std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(i), piece, page->second.begin() + static_cast<std::ptrdiff_t>(offset));
+        std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(i), piece,
+                    page->second.begin() + static_cast<std::ptrdiff_t>(offset));
         i += piece;
     }
     return true;
 }
 
-MachineFixture::MachineFixture(harness::MachineOptions options) : machine(options) { machine.kernel().journal().add_sink(*this); }
+MachineFixture::MachineFixture(harness::MachineOptions options) : machine(options) {
+    machine.kernel().journal().add_sink(*this);
+}
 
-MachineFixture::~MachineFixture() { machine.kernel().journal().remove_sink(*this); }
+MachineFixture::~MachineFixture() {
+    machine.kernel().journal().remove_sink(*this);
+}
 
 void MachineFixture::run(const std::function<void()>& body) {
     sim::FiberId fiber = machine.kernel().fibers().spawn("test process", sim::Phase::Guest, body);
@@ -53,7 +59,9 @@ u32 MachineFixture::request_word(u32 number, u64 bytes) {
     return abi::IOC_SIZE::set(word, bytes);
 }
 
-i64 MachineFixture::open(std::string_view path, int fd) { return driver().open(caller, fd, path, 2); }
+i64 MachineFixture::open(std::string_view path, int fd) {
+    return driver().open(caller, fd, path, 2);
+}
 
 u32 MachineFixture::alloc_root() {
     abi::NVOS21_PARAMETERS params{};
@@ -127,11 +135,14 @@ void MachineFixture::bring_up() {
 }
 
 bool MachineFixture::noted(std::string_view text) const {
-    return std::any_of(notes.begin(), notes.end(), [text](const std::string& note) { return note.find(text) != std::string::npos; });
+    return std::any_of(notes.begin(), notes.end(),
+                       [text](const std::string& note) { return note.find(text) != std::string::npos; });
 }
 
 void MachineFixture::on_record(const sim::JournalRecord&, std::span<const u8>) {}
 
-void MachineFixture::on_note(SimTime, std::string_view text) { notes.emplace_back(text); }
+void MachineFixture::on_note(SimTime, std::string_view text) {
+    notes.emplace_back(text);
+}
 
 }  // namespace test

@@ -11,13 +11,16 @@ namespace gpu {
 
 namespace {
 
-constexpr u32 kGobBytes = 512;
+constexpr unsigned kGobBytesLog2 = 9;
 constexpr u32 kGobWidth = 64;
-constexpr u32 kGobLines = 8;
+constexpr unsigned kGobLinesLog2 = 3;
+constexpr u32 kGobLines = 1u << kGobLinesLog2;
 constexpr u32 kGobRun = 16;                         // bytes that stay together
 constexpr u32 kGobRunOffset[] = {0, 32, 256, 288};  // of the four runs of a GOB line, from its first
 constexpr u64 kStagedBytes = 4096;
-constexpr u64 kLongRun = 32768;  // from here on whole mapped ranges pay off
+constexpr u64 kStripBytes = 2048;  // of each line while several move together
+static_assert(kGobLines * kStripBytes >= kStagedBytes);  // the staging buffers serve both
+constexpr u64 kLongRun = 32768;   // from here on whole mapped ranges pay off
 constexpr u64 kRangeMax = u64{1} << 30;
 
 u64 saturating_multiply(u64 a, u64 b) {
@@ -35,23 +38,34 @@ void copy_forward(u8* dst, const u8* src, u64 bytes) {
     for (u64 at = 0; at < bytes; at += period) std::memcpy(dst + at, src + at, std::min(period, bytes - at));
 }
 
+// Lines of one GOB row move side by side, because a GOB holds eight lines: line after line would touch every GOB eight
+// times.
+u64 rows_together(const CopyDescriptor& copy, u64 line) {
+    if (!copy.src.block_linear && !copy.dst.block_linear) return 1;
+    u64 y = line + (copy.dst.block_linear ? copy.dst.origin_y : copy.src.origin_y);
+    return std::min(kGobLines - y % kGobLines, copy.line_count - line);
+}
+
 u64 line_address(const CopySurface& surface, u64 line) {
     return surface.base + static_cast<u64>(surface.pitch) * line;
 }
 
 }  // namespace
 
+// Every divisor but the surface's width in GOBs is a power of two, so this runs without a division.
 u64 block_linear_offset(const CopySurface& surface, u64 x, u64 y, u64 z) {
-    u64 block_height = u64{1} << surface.block_height_log2;
-    u64 block_depth = u64{1} << surface.block_depth_log2;
+    unsigned height_log2 = surface.block_height_log2;
+    unsigned depth_log2 = surface.block_depth_log2;
+    unsigned lines_log2 = kGobLinesLog2 + height_log2;  // of a block
     u64 gobs_across = (surface.width_bytes + kGobWidth - 1) / kGobWidth;
-    u64 lines_per_block = kGobLines * block_height;
-    u64 blocks_down = (surface.height + lines_per_block - 1) / lines_per_block;
-    u64 block_bytes = kGobBytes * block_height * block_depth;
-    u64 block_row = z / block_depth * blocks_down + y / lines_per_block;
-    u64 gob_in_block = z % block_depth * block_height + y / kGobLines % block_height;
+    u64 blocks_down = (surface.height + (u64{1} << lines_log2) - 1) >> lines_log2;
+    u64 block_row = (z >> depth_log2) * blocks_down + (y >> lines_log2);
+    u64 slice = z & ((u64{1} << depth_log2) - 1);
+    u64 gob_row = (y >> kGobLinesLog2) & ((u64{1} << height_log2) - 1);
     u64 in_gob = (x & 32) << 3 | (y & 6) << 5 | (x & 16) << 1 | (y & 1) << 4 | (x & 15);
-    return (block_row * gobs_across + x / kGobWidth) * block_bytes + gob_in_block * kGobBytes + in_gob;
+    u64 block = block_row * gobs_across + x / kGobWidth;
+    return (block << (kGobBytesLog2 + height_log2 + depth_log2)) +
+           (((slice << height_log2) + gob_row) << kGobBytesLog2) + in_gob;
 }
 
 bool CopyDescriptor::reads_source() const {
@@ -151,8 +165,8 @@ bool Copier::Windows::run(u64 address, u64 bytes, std::span<u8>& out, MmuFault& 
 
 Copier::Copier(PhysicalMemory& memory, Mmu& mmu, const AddressSpace& space, const MmuClient& client)
     : src_(memory, mmu, space, client, AccessType::Read), dst_(memory, mmu, space, client, AccessType::Write) {
-    in_.resize(kStagedBytes);
-    out_.resize(kStagedBytes);
+    in_.resize(kGobLines * kStripBytes);
+    out_.resize(kGobLines * kStripBytes);
 }
 
 bool Copier::advance(const CopyDescriptor& copy, CopyProgress& progress, MmuFault& fault) {
@@ -166,6 +180,7 @@ bool Copier::advance(const CopyDescriptor& copy, CopyProgress& progress, MmuFaul
     while (!progress.done(copy) && budget != 0 && lines != 0) {
         u64 count = std::min(copy.line_elements - progress.element, std::max<u64>(budget / element_bytes, 1));
         u64 done = 0;  // elements
+        u64 rows = 1;
         bool ok = false;
         if (plain) {
             ok = copy_run(line_address(copy.src, progress.line) + progress.element,
@@ -174,17 +189,24 @@ bool Copier::advance(const CopyDescriptor& copy, CopyProgress& progress, MmuFaul
             ok = fill_run(copy, line_address(copy.dst, progress.line) + progress.element * element_bytes, count, done,
                           fault);
         } else {
-            count = std::min(count, kStagedBytes / std::max(copy.src_element_bytes(), element_bytes));
-            ok = staged_run(copy, progress.line, progress.element, count, fault);
+            rows = rows_together(copy, progress.line);
+            count = std::min(
+                count, (rows == 1 ? kStagedBytes : kStripBytes) / std::max(copy.src_element_bytes(), element_bytes));
+            // What does not fit the fast strip, or faults in it, is done line by line, which stops at the exact byte.
+            ok = rows > 1 && strip_run(copy, progress.line, rows, progress.element, count);
+            for (u64 row = 0; !ok && row < rows; ++row) {
+                if (!staged_run(copy, progress.line + row, progress.element, count, fault)) return false;
+            }
+            ok = true;
             done = count;
         }
         if (!ok) return false;
-        budget -= std::min(budget, done * element_bytes);
+        budget -= std::min(budget, done * element_bytes * rows);
         progress.element += done;
         if (progress.element == copy.line_elements) {
             progress.element = 0;
-            ++progress.line;
-            --lines;
+            progress.line += rows;
+            lines -= std::min(lines, rows);
         }
     }
     return true;
@@ -280,7 +302,7 @@ template <typename MoveGobLine, typename MovePiece>
 bool Copier::walk_block_line(const CopySurface& surface, u64 line, u64 x, u64 bytes, MoveGobLine move_gob_line,
                              MovePiece move_piece) {
     u64 row = surface.base + block_linear_offset(surface, 0, surface.origin_y + line, surface.layer);
-    unsigned block_shift = 9 + surface.block_height_log2 + surface.block_depth_log2;
+    unsigned block_shift = kGobBytesLog2 + surface.block_height_log2 + surface.block_depth_log2;
     for (u64 done = 0; done < bytes;) {
         u64 at = surface.origin_x_bytes + x + done;
         u64 gob = row + (at / kGobWidth << block_shift);
@@ -335,6 +357,86 @@ bool Copier::write_line(const CopySurface& surface, u64 line, u64 x, const u8* d
             return true;
         },
         [&](u64 address, u64 piece, u64 at) { return dst_.write(address, data + at, piece, moved, fault); });
+}
+
+// The part of a strip of lines that one GOB row holds: each GOB is found and touched once for all its lines. `lines`
+// holds the bytes, kStripBytes from line to line. False: not all of it is directly addressable; then some may be done.
+template <bool kStore>
+bool Copier::move_gob_row(Windows& windows, const CopySurface& surface, u64 line, u64 rows, u64 x, u64 bytes,
+                          u8* lines) {
+    u64 y = surface.origin_y + line;
+    u64 row_base = surface.base + block_linear_offset(surface, 0, y - y % kGobLines, surface.layer);
+    unsigned block_shift = kGobBytesLog2 + surface.block_height_log2 + surface.block_depth_log2;
+    for (u64 done = 0; done < bytes;) {
+        u64 at = surface.origin_x_bytes + x + done;
+        u64 gob = row_base + (at / kGobWidth << block_shift);
+        MmuFault ignored;
+        const Window* window = windows.find(gob, ignored);
+        if (window == nullptr || window->bytes == nullptr) return false;
+        u8* gob_bytes = window->bytes + gob % Windows::kPage;
+        u64 piece = std::min(bytes - done, kGobWidth - at % kGobWidth);
+        for (u64 row = 0; row < rows; ++row) {
+            u64 in_y = y % kGobLines + row;
+            u8* gob_line = gob_bytes + ((in_y & 6) << 5 | (in_y & 1) << 4);
+            u8* staged = lines + row * kStripBytes + done;
+            if (piece == kGobWidth) {
+                for (u32 run = 0; run < 4; ++run) {
+                    if constexpr (kStore)
+                        std::memcpy(gob_line + kGobRunOffset[run], staged + run * kGobRun, kGobRun);
+                    else
+                        std::memcpy(staged + run * kGobRun, gob_line + kGobRunOffset[run], kGobRun);
+                }
+                continue;
+            }
+            for (u64 moved = 0; moved < piece;) {
+                u64 in_x = (at + moved) % kGobWidth;
+                u64 run = std::min(piece - moved, kGobRun - in_x % kGobRun);
+                u8* place = gob_line + kGobRunOffset[in_x / kGobRun] + in_x % kGobRun;
+                if constexpr (kStore)
+                    std::memcpy(place, staged + moved, run);
+                else
+                    std::memcpy(staged + moved, place, run);
+                moved += run;
+            }
+        }
+        done += piece;
+    }
+    return true;
+}
+
+// `rows` lines at once. False: nothing is known to be done; the caller does them line by line.
+bool Copier::strip_run(const CopyDescriptor& copy, u64 line, u64 rows, u64 element, u64 count) {
+    if (!copy.writes_all_lanes() || !copy.reads_source()) return false;
+    // Both surfaces block linear, but their GOB rows cut the lines differently.
+    bool source_fits = !copy.src.block_linear || (copy.src.origin_y + line) % kGobLines + rows <= kGobLines;
+    if (!source_fits) return false;
+    u64 src_x = element * copy.src_element_bytes();
+    u64 dst_x = element * copy.dst_element_bytes();
+    u64 src_bytes = count * copy.src_element_bytes();
+    u64 dst_bytes = count * copy.dst_element_bytes();
+    MmuFault ignored;
+    u64 done = 0;
+    if (copy.src.block_linear) {
+        if (!move_gob_row<false>(src_, copy.src, line, rows, src_x, src_bytes, in_.data())) return false;
+    } else {
+        for (u64 row = 0; row < rows; ++row) {
+            u64 address = line_address(copy.src, line + row) + src_x;
+            if (!src_.read(address, &in_[row * kStripBytes], src_bytes, done, ignored)) return false;
+        }
+    }
+    std::vector<u8>& result = copy.remap ? out_ : in_;
+    for (u64 row = 0; copy.remap && row < rows; ++row) {
+        for (u64 i = 0; i < count; ++i) {
+            remap_element(copy, &in_[row * kStripBytes + i * copy.src_element_bytes()],
+                          &out_[row * kStripBytes + i * copy.dst_element_bytes()]);
+        }
+    }
+    if (copy.dst.block_linear) return move_gob_row<true>(dst_, copy.dst, line, rows, dst_x, dst_bytes, result.data());
+    for (u64 row = 0; row < rows; ++row) {
+        u64 address = line_address(copy.dst, line + row) + dst_x;
+        if (!dst_.write(address, &result[row * kStripBytes], dst_bytes, done, ignored)) return false;
+    }
+    return true;
 }
 
 // Through a small buffer: remapped and block-linear copies. Elements before a source fault are written before it is

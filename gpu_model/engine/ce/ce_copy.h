@@ -111,6 +111,9 @@ private:
     bool copy_run(u64 src, u64 dst, u64 bytes, u64& done, MmuFault& fault);
     void build_pattern(const CopyDescriptor& copy);
     bool fill_run(const CopyDescriptor& copy, u64 dst, u64 count, u64& done, MmuFault& fault);
+    template <bool kStore>
+    bool move_gob_row(Windows& windows, const CopySurface& surface, u64 line, u64 rows, u64 x, u64 bytes, u8* lines);
+    bool strip_run(const CopyDescriptor& copy, u64 line, u64 rows, u64 element, u64 count);
     bool staged_run(const CopyDescriptor& copy, u64 line, u64 element, u64 count, MmuFault& fault);
     template <typename MoveGobLine, typename MovePiece>
     bool walk_block_line(const CopySurface& surface, u64 line, u64 x, u64 bytes, MoveGobLine move_gob_line,
