@@ -1,3 +1,4 @@
+// The process of MachineFixture: its memory, its calls.
 #include "tests/support/machine_fixture.h"
 
 #include <algorithm>
