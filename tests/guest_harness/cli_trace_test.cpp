@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "guest_harness/trace/text.h"
-#include "support/trace_samples.h"
+#include "tests/support/trace_samples.h"
 
 using namespace harness::trace;
 

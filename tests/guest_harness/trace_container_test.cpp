@@ -6,7 +6,7 @@
 
 #include "guest_harness/trace/container.h"
 #include "guest_harness/trace/differ.h"
-#include "support/trace_samples.h"
+#include "tests/support/trace_samples.h"
 
 using namespace harness;
 using namespace harness::trace;

@@ -9,7 +9,7 @@
 #include "guest_harness/trace/statistics.h"
 #include "guest_harness/trace/text.h"
 #include "guest_harness/trace/trace_diff.h"
-#include "support/trace_samples.h"
+#include "tests/support/trace_samples.h"
 
 using namespace harness::trace;
 using sim::u64;

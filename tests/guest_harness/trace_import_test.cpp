@@ -6,7 +6,7 @@
 #include "guest_harness/trace/call_view.h"
 #include "guest_harness/trace/import.h"
 #include "guest_harness/trace/show.h"
-#include "support/trace_samples.h"
+#include "tests/support/trace_samples.h"
 
 using namespace harness;
 using namespace harness::trace;

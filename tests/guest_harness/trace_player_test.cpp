@@ -6,7 +6,7 @@
 #include "guest_harness/trace/recorder.h"
 #include "guest_harness/trace/schedule.h"
 #include "guest_harness/trace/text.h"
-#include "support/trace_samples.h"
+#include "tests/support/trace_samples.h"
 
 using namespace harness;
 using namespace harness::trace;

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "guest_harness/trace/text.h"
-#include "support/trace_samples.h"
+#include "tests/support/trace_samples.h"
 
 using namespace harness::trace;
 

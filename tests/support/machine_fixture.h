@@ -62,7 +62,7 @@ private:
     u64 next_ = 0x10000;
 };
 
-class MachineFixture : public sim::JournalSink {
+class MachineFixture final : public sim::JournalSink {
 public:
     explicit MachineFixture(harness::MachineOptions options = {});
     ~MachineFixture();

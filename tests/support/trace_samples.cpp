@@ -1,5 +1,5 @@
 // Traces for tests, and files beside the tests.
-#include "support/trace_samples.h"
+#include "tests/support/trace_samples.h"
 
 #include <cstdio>
 #include <cstdlib>
