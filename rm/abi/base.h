@@ -63,7 +63,7 @@ template <typename T>
 T load_prefix(std::span<const u8> bytes) {
     static_assert(std::is_trivially_copyable_v<T>);
     T value{};
-    std::memcpy(&value, bytes.data(), bytes.size() < sizeof(T) ? bytes.size() : sizeof(T));
+    if (!bytes.empty()) std::memcpy(&value, bytes.data(), bytes.size() < sizeof(T) ? bytes.size() : sizeof(T));
     return value;
 }
 

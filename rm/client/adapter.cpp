@@ -185,6 +185,7 @@ std::optional<u32> Adapter::runlist_of(u32 rm_engine) const {
 }
 
 void Adapter::visit(sim::StateVisitor& visitor) {
+    visitor.field("io", io_);
     visitor.field("pci", pci_);
     visitor.field("rpc", rpc_);
     visitor.field("bar2", bar2_);

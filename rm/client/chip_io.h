@@ -7,6 +7,7 @@
 #include "gpu_model/pci_surface.h"
 #include "rm/client/chip_registers.h"
 #include "sim/kernel.h"
+#include "sim/state_visitor.h"
 
 namespace rm::client {
 
@@ -43,6 +44,7 @@ public:
     void spend(SimTime cost) { owed_ += cost; }
     // Sleeps for what is owed; outside a fiber the debt waits for the next call.
     void settle();
+    void visit(sim::StateVisitor& visitor) { visitor.field("owed", owed_); }
 
 private:
     u32 pramin_offset(gpu::FbPa address);

@@ -153,9 +153,31 @@ void ObjectServer::erase(ClientEntry& client, NvHandle object) {
     client.objects.erase(object);
 }
 
+// A loaded tree must hang together before anybody walks it.
+void ObjectServer::check_loaded(sim::StateVisitor& visitor) {
+    for (auto& [handle, client] : clients_) {
+        Object* root = client.find(handle);
+        if (client.handle != handle || root == nullptr || root->row().internal_class != "RmClientResource")
+            return visitor.fail("clients", "a client without its root object");
+        for (auto& [number, object] : client.objects) {
+            if (object.handle != number) return visitor.fail("objects", "an object under another handle");
+            if (object.depth > kObjectDepthMax + 1) return visitor.fail("depth", "too deep");
+            Object* parent = client.find(object.parent);
+            if (number != handle && (parent == nullptr || parent->depth + 1 != object.depth))
+                return visitor.fail("parent", "no such object above");
+            for (const std::vector<NvHandle>* list : {&object.children, &object.dependants, &object.providers})
+                for (NvHandle other : *list)
+                    if (client.find(other) == nullptr) return visitor.fail("children", "a link to no object");
+            for (NvHandle child : object.children)
+                if (client.find(child)->parent != number) return visitor.fail("children", "a child of another parent");
+        }
+    }
+}
+
 void ObjectServer::visit(sim::StateVisitor& visitor) {
     visitor.field("clients", clients_);
     visitor.field("next_client", next_client_);
+    if (visitor.loading() && !visitor.failed()) check_loaded(visitor);
 }
 
 }  // namespace rm::client

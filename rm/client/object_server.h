@@ -63,6 +63,7 @@ public:
     void visit(sim::StateVisitor& visitor);
 
 private:
+    void check_loaded(sim::StateVisitor& visitor);
     std::map<NvHandle, ClientEntry> clients_;
     u32 next_client_ = 0;
 };
