@@ -113,7 +113,7 @@ TEST_CASE_FIXTURE(Fixture, "random maps, unmaps and protections agree with a pag
         }
         for (u64 index = 0; index < kPages; ++index) {
             const Page& page = model[index];
-            std::vector<u8> seen = read(kBase + index * kPage + step % 4096, 1);
+            std::vector<u8> seen = read(kBase + index * kPage + static_cast<u64>(step % 4096), 1);
             REQUIRE(seen.empty() == !(page.mapped && page.prot != 0));
             if (!seen.empty()) REQUIRE(seen[0] == page.value);
         }

@@ -38,7 +38,7 @@ TEST_CASE("the shipped client runs on the simulated GPU, passes its own checks, 
 }
 
 TEST_CASE("the shipped client runs at other seeds and on every chip profile") {
-    for (u64 seed : {1, 2, 3}) CHECK(run("rm_client", {}, {.seed = seed}).outcome.exit_code == 0);
+    for (u64 seed : {u64{1}, u64{2}, u64{3}}) CHECK(run("rm_client", {}, {.seed = seed}).outcome.exit_code == 0);
     for (const char* chip : {"rtx2080", "rtx5000"}) CHECK(run("rm_client", {}, {.chip = chip}).outcome.exit_code == 0);
 }
 
