@@ -9,7 +9,6 @@ namespace gpu {
 
 namespace {
 
-constexpr u32 kPfifoBegin = 0x2000, kPfifoEnd = 0x4000;
 constexpr u32 kPbdmaBegin = 0x40000, kPbdmaStride = 0x2000;
 constexpr u32 kCcsrBegin = 0x800000, kCcsrStride = 8;
 constexpr u32 kRunlistMask = 0x7FF;

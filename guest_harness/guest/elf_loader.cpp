@@ -1,3 +1,4 @@
+// Reading a static ELF file into guest memory.
 #include "guest_harness/guest/elf_loader.h"
 
 #include <elf.h>

@@ -1,3 +1,4 @@
+// The process's own memory: areas, protection, access page by page.
 #include "guest_harness/guest/guest_memory.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// Threads of one guest process in virtual time: slices, waits, crossings, ends.
 #include "guest_harness/guest/guest_process.h"
 
 #include <errno.h>
@@ -184,6 +185,8 @@ bool GuestProcess::stuck(GuestThread& thread) {
 void GuestProcess::judge_deadline(GuestThread& thread) {
     // Looking closely costs as much as a quantum, so it happens at the 1st, 2nd, 4th, 8th ... of them.
     ++thread.quanta;
+    // The thread may just have slept: what it sees while it is looked at belongs to the present.
+    thread.clock.now_ps = platform_.kernel.now().ps;
     if ((thread.quanta & (thread.quanta - 1)) != 0 || !repeats_itself(thread)) return;
     SimTime before = platform_.kernel.now();
     skip_ahead(thread);

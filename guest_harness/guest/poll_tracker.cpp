@@ -1,3 +1,4 @@
+// Telling a wait by polling from plain reading.
 #include "guest_harness/guest/poll_tracker.h"
 
 #include <algorithm>

@@ -27,7 +27,8 @@ struct GuestTimespec {
 // Nothing for a time that no clock shows.
 std::optional<SimTime> span_of(const GuestTimespec& time) {
     if (time.seconds < 0 || time.nanoseconds < 0 || time.nanoseconds >= static_cast<i64>(kNanosecondsPerSecond)) return std::nullopt;
-    return SimTime::from_s(static_cast<u64>(std::min(time.seconds, kLongestSeconds))) + SimTime::from_ns(static_cast<u64>(time.nanoseconds));
+    return SimTime::from_s(static_cast<u64>(std::min(time.seconds, kLongestSeconds))) +
+           SimTime::from_ns(static_cast<u64>(time.nanoseconds));
 }
 
 bool wall_clock(u64 clock) { return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE; }

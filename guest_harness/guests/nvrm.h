@@ -50,7 +50,8 @@ typedef struct { NvHandle hParentClient, hSrcResource; u32 hClass, notifyIndex; 
 typedef struct { NvHandle hObjectError, hObjectEccError, hVASpace; u32 engineType; u8 vgpu, pad[3]; } GroupAllocation;
 typedef struct { NvHandle hVASpace; u32 flags, subctxId; } ShareAllocation;
 typedef struct { NvHandle hObjectError, hObjectBuffer; u64 gpFifoOffset; u32 gpFifoEntries, flags; NvHandle hContextShare, hVASpace,
-                 hUserdMemory[8]; u64 userdOffset[8]; u32 engineType, cid, subDeviceId; NvHandle hObjectEccError; u8 rest[224]; } ChannelAllocation;
+                 hUserdMemory[8]; u64 userdOffset[8]; u32 engineType, cid, subDeviceId;
+                 NvHandle hObjectEccError; u8 rest[224]; } ChannelAllocation;
 typedef struct { u32 version, engineType; } CopyAllocation;
 typedef struct { u32 event, action; u8 bNotifyState, pad[3]; u32 info32; u16 info16, pad2; } SetNotification;
 typedef struct { u32 numChannels, pad; u64 pChannelHandleList, pChannelList; } ChannelList;

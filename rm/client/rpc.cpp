@@ -82,7 +82,6 @@ Rpc::Rpc(sim::Kernel& kernel, const DriverVersion& version, ChipIo& io, HostServ
     : kernel_(kernel),
       version_(version),
       io_(io),
-      host_(host),
       sink_(sink),
       pages_(host),
       writer_(pages_, msgq::kCmdQueueOffset, msgq::kStatQueueOffset),

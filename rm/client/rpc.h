@@ -87,7 +87,6 @@ private:
     sim::Kernel& kernel_;
     const DriverVersion& version_;
     ChipIo& io_;
-    HostServices& host_;
     RpcEventSink& sink_;
     SharedPages pages_;
     msgq::Writer writer_;

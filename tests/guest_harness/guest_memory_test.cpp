@@ -151,7 +151,8 @@ TEST_CASE("2000 programs with random damage load or are refused") {
     Fixture fixture;
     for (int round = 0; round < 2000; ++round) {
         std::vector<u8> file = good;
-        for (u64 count = 1 + random.below(4); count != 0; --count) file[random.below(sizeof(Elf64_Ehdr) + 4 * sizeof(Elf64_Phdr))] = static_cast<u8>(random.next());
+        for (u64 count = 1 + random.below(4); count != 0; --count)
+            file[random.below(sizeof(Elf64_Ehdr) + 4 * sizeof(Elf64_Phdr))] = static_cast<u8>(random.next());
         try {
             load_elf(file, "guest", fixture.memory);
         } catch (const sim::HostError&) {

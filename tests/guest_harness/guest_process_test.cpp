@@ -63,7 +63,8 @@ TEST_CASE("a crash is reported with signal, instruction and address") {
         const char* text;
     };
     for (const Case& c : {Case{"l", SIGSEGV, "a load from an unmapped page at address 0x123456789000"},
-                          Case{"s", SIGSEGV, "a store to a read-only page"}, Case{"n", SIGSEGV, "a store to an unmapped page at address 0x8"},
+                          Case{"s", SIGSEGV, "a store to a read-only page"},
+                          Case{"n", SIGSEGV, "a store to an unmapped page at address 0x8"},
                           Case{"j", SIGSEGV, "a jump to an unmapped page at address 0x10000"}, Case{"i", SIGILL, "illegal"},
                           Case{"d", SIGFPE, "division"}, Case{"h", SIGSEGV, "privileged"}, Case{"a", SIGILL, "instruction"}}) {
         FakePlatform platform;

@@ -1,3 +1,4 @@
+// What counts as a wait, and what ends it.
 #include "guest_harness/guest/poll_tracker.h"
 
 #include <doctest/doctest.h>

@@ -75,6 +75,7 @@ private:
 
     // One launch as decoded from the state at LAUNCH_DMA.
     struct Job {
+        Job() {}  // user-provided: clang 14 refuses std::optional<Job> inside Ce with the implicit one
         u32 chid = 0;
         u32 launch = 0;
         CopyDescriptor copy;
