@@ -31,7 +31,7 @@ RM_CLIENT_MAY_NOT = re.compile(r"gpu_model/gpu\.h|rm/gsp")
 LIBRARIES = {  # third-party include: the only places that may use it
     r"boost/": r"^sim/fiber\.cpp$",
     r"unicorn/": r"^guest_harness/guest/unicorn_cpu\.cpp$",
-    r"CLI/": r"^guest_harness/(main\.cpp|cli/.*)$",
+    r"CLI/": r"^guest_harness/cli/program\.cpp$",
     r"google/protobuf|\.pb\.h": r"^(guest_harness/trace/.*|tests/.*|fuzz/.*)$",
     r"zstd\.h": r"^(guest_harness/trace/.*|tests/.*|fuzz/.*)$",
     r"nlohmann/": r"^(guest_harness/.*|tests/.*|tools/.*|bench/.*)$",

@@ -75,9 +75,10 @@ void JournalFile::on_note(SimTime time, std::string_view text) {
     impl_->file << "# " << sim::format_time(time) << ' ' << text << '\n';
 }
 
-void add_end_options(CLI::App& app, EndOptions& options) {
-    auto* digest = app.add_flag("--digest-only", options.digest_only, "print nothing but the digest of the run");
-    app.add_flag("--json", options.json, "print the end of the run as one JSON object")->excludes(digest);
+void add_end_options(Command& command, EndOptions& options) {
+    command.flag("--digest-only", options.digest_only, "print nothing but the digest of the run");
+    command.flag("--json", options.json, "print the end of the run as one JSON object");
+    command.excludes("--json", "--digest-only");
 }
 
 bool print(std::string_view text) {
@@ -118,26 +119,23 @@ int run_command_line(int argc, char** argv) {
     sim::set_repro_command(repro);
     sim::set_failure_handler(&exit_with_our_bug);
 
-    CLI::App app("tu104sim stands in for an NVIDIA TU104 GPU, its kernel driver and its GSP firmware.\n"
-                 "Exit codes: 0 as expected; 1 the guest or a comparison failed; 2 a mistake in the command or on the host;\n"
-                 "3 something unmodelled would have needed invented data; 4 a bug of tu104sim.",
-                 "tu104sim");
-    app.footer("Example:\n  tu104sim run --record a.trace -- ./guest && tu104sim replay a.trace && tu104sim show a.trace | less");
-    app.set_version_flag("--version", std::string("tu104sim ") + TU104SIM_VERSION);
-    app.require_subcommand(1);
+    Program program("tu104sim stands in for an NVIDIA TU104 GPU, its kernel driver and its GSP firmware.\n"
+                    "Exit codes: 0 as expected; 1 the guest or a comparison failed; 2 a mistake in the command or on the host;\n"
+                    "3 something unmodelled would have needed invented data; 4 a bug of tu104sim.",
+                    "Example:\n  tu104sim run --record a.trace -- ./guest && tu104sim replay a.trace && tu104sim show a.trace | less",
+                    std::string("tu104sim ") + TU104SIM_VERSION);
     Outcome outcome;
-    add_run(app, outcome);
-    add_replay(app, outcome);
-    add_import(app, outcome);
-    add_show(app, outcome);
-    add_diff(app, outcome);
-    add_verify(app, outcome);
-    add_coverage(app, outcome);
-    add_info(app, outcome);
+    add_run(program, outcome);
+    add_replay(program, outcome);
+    add_import(program, outcome);
+    add_show(program, outcome);
+    add_diff(program, outcome);
+    add_verify(program, outcome);
+    add_coverage(program, outcome);
+    add_info(program, outcome);
     try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? kAsExpected : kMistake;
+        bool help = false;
+        if (!program.parse(argc, argv, help)) return help ? kAsExpected : kMistake;
     } catch (const sim::HostError& error) {
         std::fflush(stdout);
         fmt::print(stderr, "tu104sim: {}\nreproduce: {}\n", error.what(), repro);

@@ -1,12 +1,11 @@
 // What the subcommands share: each add_*() declares one subcommand, its options and its action.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "guest_harness/cli/program.h"
 #include "guest_harness/machine.h"
 #include "guest_harness/trace/container.h"
 
@@ -25,14 +24,14 @@ struct Outcome {
     int exit_code = kAsExpected;
 };
 
-void add_run(CLI::App& app, Outcome& outcome);
-void add_replay(CLI::App& app, Outcome& outcome);
-void add_import(CLI::App& app, Outcome& outcome);
-void add_show(CLI::App& app, Outcome& outcome);
-void add_diff(CLI::App& app, Outcome& outcome);
-void add_verify(CLI::App& app, Outcome& outcome);
-void add_coverage(CLI::App& app, Outcome& outcome);
-void add_info(CLI::App& app, Outcome& outcome);
+void add_run(Program& program, Outcome& outcome);
+void add_replay(Program& program, Outcome& outcome);
+void add_import(Program& program, Outcome& outcome);
+void add_show(Program& program, Outcome& outcome);
+void add_diff(Program& program, Outcome& outcome);
+void add_verify(Program& program, Outcome& outcome);
+void add_coverage(Program& program, Outcome& outcome);
+void add_info(Program& program, Outcome& outcome);
 
 // The whole program: parses, runs, maps failures to exit codes.
 int run_command_line(int argc, char** argv);
@@ -72,7 +71,7 @@ struct EndOptions {
     bool digest_only = false;
     bool json = false;
 };
-void add_end_options(CLI::App& app, EndOptions& options);
+void add_end_options(Command& command, EndOptions& options);
 
 struct End {
     RunSummary summary;

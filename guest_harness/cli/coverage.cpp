@@ -52,13 +52,13 @@ void execute(const Options& options) {
 
 }  // namespace
 
-void add_coverage(CLI::App& app, Outcome&) {
+void add_coverage(Program& program, Outcome&) {
     auto options = std::make_shared<Options>();
-    CLI::App* sub = app.add_subcommand("coverage", "Count what traces exercise: calls, controls, classes, statuses, methods");
-    sub->footer("Example:\n  tu104sim coverage a.trace b.trace --json");
-    sub->add_option("traces", options->traces, "traces, binary or text")->required()->expected(-1);
-    sub->add_flag("--json", options->json, "print one JSON object");
-    sub->callback([options] { execute(*options); });
+    Command sub = program.add("coverage", "Count what traces exercise: calls, controls, classes, statuses, methods");
+    sub.footer("Example:\n  tu104sim coverage a.trace b.trace --json");
+    sub.option("traces", options->traces, "traces, binary or text", Need::Required);
+    sub.flag("--json", options->json, "print one JSON object");
+    sub.action([options] { execute(*options); });
 }
 
 }  // namespace harness::cli

@@ -46,17 +46,17 @@ void print_json(const trace::TraceDiff& diff) {
 
 }  // namespace
 
-void add_diff(CLI::App& app, Outcome& outcome) {
+void add_diff(Program& program, Outcome& outcome) {
     auto options = std::make_shared<Options>();
-    CLI::App* sub = app.add_subcommand("diff", "First divergence of two traces, and a summary by surface");
-    sub->footer("Example:\n  tu104sim diff a.trace b.trace --context 5\n"
+    Command sub = program.add("diff", "First divergence of two traces, and a summary by surface");
+    sub.footer("Example:\n  tu104sim diff a.trace b.trace --context 5\n"
                 "Exit code 0: same, 1: different. Answers that are times are never compared.");
-    sub->add_option("left", options->left, "trace, binary or text")->required();
-    sub->add_option("right", options->right, "trace, binary or text")->required();
-    sub->add_flag("--times", options->diff.times, "compare when events happen, too");
-    sub->add_option("--context", options->diff.context, "common events to show before the divergence")->capture_default_str();
-    sub->add_flag("--json", options->json, "print one JSON object");
-    sub->callback([options, &outcome] {
+    sub.option("left", options->left, "trace, binary or text", Need::Required);
+    sub.option("right", options->right, "trace, binary or text", Need::Required);
+    sub.flag("--times", options->diff.times, "compare when events happen, too");
+    sub.option("--context", options->diff.context, "common events to show before the divergence");
+    sub.flag("--json", options->json, "print one JSON object");
+    sub.action([options, &outcome] {
         std::unique_ptr<trace::Reader> left = open_trace(options->left);
         std::unique_ptr<trace::Reader> right = open_trace(options->right);
         trace::TraceDiff diff = trace::diff(*left, *right, options->diff);

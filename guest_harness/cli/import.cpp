@@ -49,13 +49,13 @@ void execute(const Options& options) {
 
 }  // namespace
 
-void add_import(CLI::App& app, Outcome&) {
+void add_import(Program& program, Outcome&) {
     auto options = std::make_shared<Options>();
-    CLI::App* sub = app.add_subcommand("import", "Convert a recording made elsewhere (JSON lines) or a text twin to a trace");
-    sub->footer("Example:\n  tu104sim import driver-api.jsonl -o driver-api.trace && tu104sim show driver-api.trace");
-    sub->add_option("file", options->input, "JSON lines, or protobuf text")->required();
-    sub->add_option("-o,--output", options->output, "trace to write")->required();
-    sub->callback([options] { execute(*options); });
+    Command sub = program.add("import", "Convert a recording made elsewhere (JSON lines) or a text twin to a trace");
+    sub.footer("Example:\n  tu104sim import driver-api.jsonl -o driver-api.trace && tu104sim show driver-api.trace");
+    sub.option("file", options->input, "JSON lines, or protobuf text", Need::Required);
+    sub.option("-o,--output", options->output, "trace to write", Need::Required);
+    sub.action([options] { execute(*options); });
 }
 
 }  // namespace harness::cli

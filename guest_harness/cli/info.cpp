@@ -63,14 +63,14 @@ void print_text() {
 
 }  // namespace
 
-void add_info(CLI::App& app, Outcome&) {
+void add_info(Program& program, Outcome&) {
     auto options = std::make_shared<Options>();
-    CLI::App* sub = app.add_subcommand("info", "Chips, driver versions, classes, version and build");
-    sub->footer("Example:\n  tu104sim info --json");
-    sub->add_flag("--json", options->json, "print one JSON object");
-    sub->add_flag("--controls", options->controls, "every RM control known by name");
-    sub->add_flag("--classes", options->classes, "every RM class known by name");
-    sub->callback([options] {
+    Command sub = program.add("info", "Chips, driver versions, classes, version and build");
+    sub.footer("Example:\n  tu104sim info --json");
+    sub.flag("--json", options->json, "print one JSON object");
+    sub.flag("--controls", options->controls, "every RM control known by name");
+    sub.flag("--classes", options->classes, "every RM class known by name");
+    sub.action([options] {
         if (options->controls || options->classes) {
             for (const trace::IdName& row : options->controls ? trace::all_controls() : trace::all_classes())
                 print(fmt::format("0x{:08x} {} {}\n", row.id, row.name, row.bytes));

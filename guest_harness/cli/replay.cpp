@@ -68,16 +68,16 @@ void execute(const Options& options, Outcome& outcome) {
 
 }  // namespace
 
-void add_replay(CLI::App& app, Outcome& outcome) {
+void add_replay(Program& program, Outcome& outcome) {
     auto options = std::make_shared<Options>();
-    CLI::App* sub = app.add_subcommand("replay", "Replay a recorded guest; compare every reply and memory digest");
-    sub->footer("Example:\n  tu104sim replay a.trace --seed 7 --journal seed7.journal");
-    sub->add_option("trace", options->trace, "trace, binary or text")->required();
-    sub->add_option("--seed", options->seed, "schedule; default: as recorded");
-    sub->add_option("--journal", options->journal, "write the journal as text to this file");
-    sub->add_option("--goto", options->stop_before, "stop before this event and tell the machine's state");
-    add_end_options(*sub, options->end);
-    sub->callback([options, &outcome] { execute(*options, outcome); });
+    Command sub = program.add("replay", "Replay a recorded guest; compare every reply and memory digest");
+    sub.footer("Example:\n  tu104sim replay a.trace --seed 7 --journal seed7.journal");
+    sub.option("trace", options->trace, "trace, binary or text", Need::Required);
+    sub.option("--seed", options->seed, "schedule; default: as recorded");
+    sub.option("--journal", options->journal, "write the journal as text to this file");
+    sub.option("--goto", options->stop_before, "stop before this event and tell the machine's state");
+    add_end_options(sub, options->end);
+    sub.action([options, &outcome] { execute(*options, outcome); });
 }
 
 }  // namespace harness::cli

@@ -61,21 +61,21 @@ void execute(const Options& options, Outcome& outcome) {
 
 }  // namespace
 
-void add_run(CLI::App& app, Outcome& outcome) {
+void add_run(Program& program, Outcome& outcome) {
     auto options = std::make_shared<Options>();
-    CLI::App* sub = app.add_subcommand("run", "Run a guest program on the simulated machine");
-    sub->footer("Example:\n  tu104sim run --gpu t4 --driver 570.144 --seed 7 --record a.trace -- ./saxpy 1024");
-    sub->add_option("--gpu,--chip", options->machine.chip, "chip profile: t4, rtx2080 or rtx5000")->capture_default_str();
-    sub->add_option("--driver", options->machine.driver, "driver version")->capture_default_str();
-    sub->add_option("--seed", options->machine.seed, "schedule; 0 is the nominal one")->capture_default_str();
-    sub->add_flag("--cold-boot", options->cold, "boot the firmware from reset, as the driver does after power-on");
-    sub->add_option("--record", options->record, "write a trace of every crossing to this file");
-    sub->add_option("--journal", options->journal, "write the journal as text to this file");
-    sub->add_option("--env", options->environment, "NAME=VALUE for the guest (the host's environment never reaches it)");
-    sub->add_option("--time-limit", options->time_limit_ms, "stop after so many milliseconds of virtual time");
-    add_end_options(*sub, options->end);
-    sub->add_option("guest", options->guest, "guest program and its arguments, after --")->required()->expected(-1);
-    sub->callback([options, &outcome] { execute(*options, outcome); });
+    Command sub = program.add("run", "Run a guest program on the simulated machine");
+    sub.footer("Example:\n  tu104sim run --gpu t4 --driver 570.144 --seed 7 --record a.trace -- ./saxpy 1024");
+    sub.option("--gpu,--chip", options->machine.chip, "chip profile: t4, rtx2080 or rtx5000");
+    sub.option("--driver", options->machine.driver, "driver version");
+    sub.option("--seed", options->machine.seed, "schedule; 0 is the nominal one");
+    sub.flag("--cold-boot", options->cold, "boot the firmware from reset, as the driver does after power-on");
+    sub.option("--record", options->record, "write a trace of every crossing to this file");
+    sub.option("--journal", options->journal, "write the journal as text to this file");
+    sub.option("--env", options->environment, "NAME=VALUE for the guest (the host's environment never reaches it)");
+    sub.option("--time-limit", options->time_limit_ms, "stop after so many milliseconds of virtual time");
+    add_end_options(sub, options->end);
+    sub.option("guest", options->guest, "guest program and its arguments, after --", Need::Required);
+    sub.action([options, &outcome] { execute(*options, outcome); });
 }
 
 }  // namespace harness::cli

@@ -27,16 +27,19 @@ void execute(const Options& options) {
 
 }  // namespace
 
-void add_show(CLI::App& app, Outcome&) {
+void add_show(Program& program, Outcome&) {
     auto options = std::make_shared<Options>();
-    CLI::App* sub = app.add_subcommand("show", "Decode a trace for people");
-    sub->footer("Example:\n  tu104sim show a.trace --first 100 --last 120 --raw");
-    sub->add_option("trace", options->trace, "trace, binary or text")->required();
-    auto* text = sub->add_flag("--text", options->text, "print the loss-free text twin, which every command reads, too");
-    sub->add_flag("--raw", options->show.raw, "payload bytes below each event")->excludes(text);
-    sub->add_option("--first", options->show.first, "number of the first event")->excludes(text);
-    sub->add_option("--last", options->show.last, "number of the last event")->excludes(text);
-    sub->callback([options] { execute(*options); });
+    Command sub = program.add("show", "Decode a trace for people");
+    sub.footer("Example:\n  tu104sim show a.trace --first 100 --last 120 --raw");
+    sub.option("trace", options->trace, "trace, binary or text", Need::Required);
+    sub.flag("--text", options->text, "print the loss-free text twin, which every command reads, too");
+    sub.flag("--raw", options->show.raw, "payload bytes below each event");
+    sub.excludes("--raw", "--text");
+    sub.option("--first", options->show.first, "number of the first event");
+    sub.excludes("--first", "--text");
+    sub.option("--last", options->show.last, "number of the last event");
+    sub.excludes("--last", "--text");
+    sub.action([options] { execute(*options); });
 }
 
 }  // namespace harness::cli

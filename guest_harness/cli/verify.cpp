@@ -5,12 +5,12 @@
 
 namespace harness::cli {
 
-void add_verify(CLI::App& app, Outcome& outcome) {
+void add_verify(Program& program, Outcome& outcome) {
     auto path = std::make_shared<std::string>();
-    CLI::App* sub = app.add_subcommand("verify", "Check a trace's hash chain and completeness");
-    sub->footer("Example:\n  tu104sim verify a.trace\nExit code 0: whole; 1: incomplete; 2: damaged, with the offset.");
-    sub->add_option("trace", *path, "trace, binary or text")->required();
-    sub->callback([path, &outcome] {
+    Command sub = program.add("verify", "Check a trace's hash chain and completeness");
+    sub.footer("Example:\n  tu104sim verify a.trace\nExit code 0: whole; 1: incomplete; 2: damaged, with the offset.");
+    sub.option("trace", *path, "trace, binary or text", Need::Required);
+    sub.action([path, &outcome] {
         std::unique_ptr<trace::Reader> reader = open_trace(*path);
         trace::Event event;
         Progress progress("checking event");
