@@ -475,9 +475,11 @@ void submit_copy(Hardware& machine, const ChannelPlace& place) {
     machine.pci().bar_write(gpu::Bar::Bar0, place.doorbell_bar0, 4, place.token);
 }
 
+constexpr u64 kRunlists = 11;
+
 // CCSR, instance block (RAMFC and more) and runlist of the channel, as text that names what differs.
 std::string channel_state(Hardware& machine, u32 chid) {
-    constexpr u64 kCcsr = 0x800000, kRunlists = 11;
+    constexpr u64 kCcsr = 0x800000;
     constexpr u64 kBlock = 4096;
     u32 instance = machine.reg(kCcsr + chid * 8);
     std::string text = fmt::format("ccsr {:08x} {:08x}\n", instance, machine.reg(kCcsr + chid * 8 + 4));
@@ -538,6 +540,10 @@ TEST_CASE("rm/client swapped for a raw pci player reaches a working channel by t
         CHECK(played.digests() == recorded.digests());
         const std::string state = channel_state(recorded, chid);
         CHECK(channel_state(played, chid) == state);
+        CHECK(state.find("cefa0000") != std::string::npos);  // RAMFC's signature: the instance block is one
+        u32 submitted = 0;
+        for (u64 i = 0; i < kRunlists; ++i) submitted += recorded.reg(0x2B08 + i * 16) & 0xFFFF;
+        CHECK(submitted >= 2);  // a group and its channel
         REQUIRE((recorded.reg(0x800000 + chid * 8 + 4) & 1) == 1);  // ENABLE: there is a channel to compare
 
         const std::string before = recorded.digests();
