@@ -15,13 +15,13 @@ foreach(proto ${harness_protos})
         DEPENDS ${proto} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     target_sources(tu104sim_trace_proto PRIVATE ${PROJECT_BINARY_DIR}/proto/${stem}.pb.cc)
 endforeach()
-target_link_libraries(tu104sim_trace_proto PUBLIC protobuf::libprotobuf)
+target_link_libraries(tu104sim_trace_proto PUBLIC protobuf::libprotobuf z)
 target_compile_options(tu104sim_trace_proto PRIVATE ${tu104sim_flags})
 
 add_library(guest_harness STATIC ${harness_sources})
 add_library(tu104sim::guest_harness ALIAS guest_harness)
 set_target_properties(guest_harness PROPERTIES OUTPUT_NAME tu104sim_guest_harness)
-target_link_libraries(guest_harness PUBLIC rm PRIVATE tu104sim_trace_proto PkgConfig::unicorn PkgConfig::zstd
+target_link_libraries(guest_harness PUBLIC rm PRIVATE tu104sim_trace_proto -l:libunicorn.a pthread m PkgConfig::zstd
     nlohmann_json::nlohmann_json $<BUILD_INTERFACE:CLI11::CLI11>)
 # What a trace's header says about the program that made it.
 target_compile_definitions(guest_harness PRIVATE TU104SIM_VERSION="${PROJECT_VERSION}"

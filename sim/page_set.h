@@ -3,12 +3,32 @@
 #pragma once
 
 #include <bit>
+#include <cstdlib>
 #include <cstring>
-#include <vector>
+#include <memory>
+#include <new>
 
 #include "sim/types.h"
 
 namespace sim {
+
+// Words that are zero and cost the host nothing until touched: calloc leaves fresh pages to the kernel.
+class ZeroWords {
+public:
+    explicit ZeroWords(u64 count) : count_(count), words_(static_cast<u64*>(std::calloc(count, sizeof(u64)))) {
+        if (words_ == nullptr) throw std::bad_alloc();
+    }
+    u64 size() const { return count_; }
+    u64& operator[](u64 index) { return words_.get()[index]; }
+    u64 operator[](u64 index) const { return words_.get()[index]; }
+
+private:
+    struct Free {
+        void operator()(u64* words) const { std::free(words); }
+    };
+    u64 count_;
+    std::unique_ptr<u64, Free> words_;
+};
 
 class PageSet {
 public:
@@ -34,7 +54,7 @@ public:
     }
     void clear() {
         for_each_word([this](u64 word, u64) { words_[word] = 0; });
-        std::fill(summary_.begin(), summary_.end(), u64{0});
+        for (u64 group = 0; group < summary_.size(); ++group) summary_[group] = 0;
     }
     // Ascending. `visit` may erase the page it is given.
     template <typename Visit>
@@ -60,7 +80,7 @@ private:
         }
     }
 
-    static void fill(std::vector<u64>& bits, u64 first, u64 last) {
+    static void fill(ZeroWords& bits, u64 first, u64 last) {
         u64 first_mask = ~u64{0} << (first % kWordBits);
         u64 last_mask = ~u64{0} >> (kWordBits - 1 - last % kWordBits);
         u64 first_word = first / kWordBits;
@@ -74,8 +94,8 @@ private:
         bits[last_word] |= last_mask;
     }
 
-    std::vector<u64> words_;
-    std::vector<u64> summary_;
+    ZeroWords words_;
+    ZeroWords summary_;
 };
 
 }  // namespace sim

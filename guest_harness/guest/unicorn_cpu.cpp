@@ -24,7 +24,7 @@ thread_local sigjmp_buf* abort_target = nullptr;
 
 }  // namespace
 
-extern "C" [[noreturn]] void abort() noexcept {
+extern "C" void abort() noexcept {
     if (abort_target != nullptr) siglongjmp(*abort_target, 1);
     sigset_t set;
     sigemptyset(&set);

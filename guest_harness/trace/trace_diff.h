@@ -10,6 +10,7 @@ namespace harness::trace {
 
 struct TraceDiff {
     struct First {
+        First() {}  // user-provided: clang 14 refuses std::optional<First> inside TraceDiff with the implicit one
         u64 event = 0;
         std::string what;
         std::string left;   // description; empty: that trace has ended
