@@ -19,7 +19,7 @@ Status Driver::alloc(const IoctlCall& call, AllocRequest& request) {
     if (row == nullptr || !bytes) {
         context_.note(
             fmt::format("driver: class 0x{:x} is not in the resource list: NV_ERR_INVALID_CLASS", request.class_id));
-        context_.refused(fmt::format("class 0x{:08x} ?", request.class_id), "RM_ALLOC of an unknown class");
+        context_.refused(fmt::format("class 0x{:04x} ?", request.class_id), "RM_ALLOC of an unknown class");
         return NV_ERR_INVALID_CLASS;
     }
     // The class decides how much is read, whatever the caller's paramsSize says.
@@ -72,7 +72,7 @@ Status Driver::construct(AllocCall& call) {
     if (missing_on_tu104(row)) {
         context_.note(
             fmt::format("driver: {} (0x{:04x}) is not a class of TU104: NV_ERR_INVALID_CLASS", row.name, row.class_id));
-        context_.refused(fmt::format("class 0x{:08x} {}", row.class_id, row.name), "not a class of TU104");
+        context_.refused(fmt::format("class 0x{:04x} {}", row.class_id, row.name), "not a class of TU104");
         return NV_ERR_INVALID_CLASS;
     }
     struct Unit {
