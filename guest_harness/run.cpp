@@ -70,7 +70,7 @@ RunOutcome run_guest(const RunOptions& options) {
     if (options.on_start) options.on_start(machine);
 
     ProcessOptions process_options{.environment = options.environment, .output = options.output,
-                                   .busy_limit = options.watchdog_limit};
+                                   .busy_limit = options.busy_limit};
     // The guest never learns its directory: the same run gives the same digest wherever the program lies.
     std::string name = std::filesystem::path(options.guest_path).filename().string();
     process_options.arguments.push_back(name);

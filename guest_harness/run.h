@@ -26,6 +26,7 @@ struct RunOptions {
     std::function<void(Machine&)> on_end = {};
     SimTime time_limit = SimTime::max();               // virtual time at which the run is stopped
     SimTime watchdog_limit = SimTime::from_s(10);      // virtual time of polling without progress
+    SimTime busy_limit = SimTime::from_s(2);           // virtual time of computing without touching the driver or writing
 };
 
 enum class RunEnd : u8 { Exited, Signalled, Watchdog, TimeLimit, Deadlock };

@@ -19,6 +19,8 @@ namespace {
 constexpr SimTime kQuantum = SimTime::from_us(100);
 // What entering and leaving the kernel costs. (model)
 constexpr SimTime kSyscallCost = SimTime::from_ns(100);
+// A call that leads nowhere counts as so much of the busy limit: a guest that makes nothing but such calls is found in seconds.
+constexpr SimTime kBusyPerCall = SimTime::from_us(10);
 // A polling thread with no event ahead of it skips in steps that double from the first to the last of these: the watchdog's limit is
 // reached in few steps, and a thread that counts its own polls still sees them pass one by one at first.
 constexpr SimTime kFirstIdleStep = SimTime::from_us(1);
@@ -218,7 +220,7 @@ void GuestProcess::system_call(GuestThread& thread) {
     std::array<u64, 6> arguments = {registers.rdi, registers.rsi, registers.rdx, registers.r10, registers.r8, registers.r9};
     thread.quanta = 0;
     thread.clock.now_ps += kSyscallCost.ps;
-    busy(kSyscallCost);
+    busy(kBusyPerCall);
     catch_up(thread, false);
     if (ending()) return;
     last_calls_.push_back(os_->describe(thread, number, arguments));
