@@ -1,8 +1,12 @@
-// tu104sim show: a trace for people.
+// tu104sim show: a trace, or the machine code of a cubin, for people.
 #include "guest_harness/trace/show.h"
 
 #include <fmt/format.h>
 
+#include <fstream>
+#include <iterator>
+
+#include "gpu_model/sm/cubin_listing.h"
 #include "guest_harness/cli/command.h"
 #include "guest_harness/trace/text.h"
 
@@ -16,7 +20,22 @@ struct Options {
     trace::ShowOptions show;
 };
 
+// The whole file when it is an ELF file; empty otherwise. What kind of ELF file it is, its reader says.
+std::vector<u8> elf_bytes(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    char magic[4] = {};
+    if (!file.read(magic, sizeof(magic)) || std::string_view(magic, sizeof(magic)) != "\x7f" "ELF") return {};
+    file.seekg(0);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
 void execute(const Options& options) {
+    if (std::vector<u8> bytes = elf_bytes(options.trace); !bytes.empty()) {
+        gpu::CubinResult cubin = gpu::read_cubin(bytes);
+        if (!cubin.cubin) throw sim::HostError(fmt::format("{}: {}", options.trace, cubin.error));
+        print(gpu::list_cubin(bytes));
+        return;
+    }
     std::unique_ptr<trace::Reader> reader = open_trace(options.trace);
     if (options.text) {
         print(trace::to_text(trace::read_all(*reader)));
@@ -29,9 +48,9 @@ void execute(const Options& options) {
 
 void add_show(Program& program, Outcome&) {
     auto options = std::make_shared<Options>();
-    Command sub = program.add("show", "Decode a trace for people");
+    Command sub = program.add("show", "Decode a trace, or disassemble an sm_75 cubin, for people");
     sub.footer("Example:\n  tu104sim show a.trace --first 100 --last 120 --raw");
-    sub.option("trace", options->trace, "trace, binary or text", Need::Required);
+    sub.option("trace", options->trace, "trace (binary or text) or cubin", Need::Required);
     sub.flag("--text", options->text, "print the loss-free text twin, which every command reads, too");
     sub.flag("--raw", options->show.raw, "payload bytes below each event");
     sub.excludes("--raw", "--text");
