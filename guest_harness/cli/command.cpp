@@ -1,6 +1,7 @@
 // The command line as a whole, and what its subcommands share.
 #include "guest_harness/cli/command.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -31,6 +32,25 @@ std::string quoted(std::string_view argument) {
 
 void exit_with_our_bug() { std::_Exit(kOurBug); }
 
+// A closed standard stream would lend its number to the next file opened, and output would end up in a trace.
+// Standard output becomes one that refuses writes, so that the loss is noticed.
+void occupy_standard_streams() {
+    for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (fcntl(fd, F_GETFD) != -1) continue;
+        int got = open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
+        if (got >= 0 && got != fd) close(got);
+    }
+}
+
+// What was printed must have arrived before the run may count as a success.
+int after_output(int exit_code) {
+    bool lost = std::fflush(stdout) != 0;
+    if (std::ferror(stdout) != 0) lost = true;
+    if (!lost) return exit_code;
+    tell("tu104sim: cannot write standard output\n");
+    return exit_code == kAsExpected ? static_cast<int>(kMistake) : exit_code;
+}
+
 }  // namespace
 
 std::unique_ptr<trace::Reader> open_trace(const std::string& path) {
@@ -45,13 +65,13 @@ std::unique_ptr<trace::Reader> open_trace(const std::string& path) {
 Progress::Progress(std::string what) : what_(std::move(what)), on_(isatty(STDERR_FILENO) != 0) {}
 
 Progress::~Progress() {
-    if (drawn_) fmt::print(stderr, "\r\x1b[K");
+    if (drawn_) tell("\r\x1b[K");
 }
 
 void Progress::at(u64 count) {
     constexpr u64 kStep = 1024;
     if (!on_ || count % kStep != 0 || count == 0) return;
-    fmt::print(stderr, "\r{} {}", what_, count);
+    tell(fmt::format("\r{} {}", what_, count));
     drawn_ = true;
 }
 
@@ -75,6 +95,11 @@ void JournalFile::on_note(SimTime time, std::string_view text) {
     impl_->file << "# " << sim::format_time(time) << ' ' << text << '\n';
 }
 
+void JournalFile::close() {
+    impl_->file.close();
+    if (!impl_->file) throw sim::HostError(fmt::format("cannot write {} (is the disk full?)", impl_->path));
+}
+
 void add_end_options(Command& command, EndOptions& options) {
     command.flag("--digest-only", options.digest_only, "print nothing but the digest of the run");
     command.flag("--json", options.json, "print the end of the run as one JSON object");
@@ -84,6 +109,8 @@ void add_end_options(Command& command, EndOptions& options) {
 bool print(std::string_view text) {
     return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::ferror(stdout) == 0;
 }
+
+void tell(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 void print_end(const End& end, const EndOptions& options) {
     static const std::map<std::string, sim::Unmodelled::Entry, std::less<>> kNone;
@@ -104,16 +131,16 @@ void print_end(const End& end, const EndOptions& options) {
         return;
     }
     for (const auto& [key, entry] : unmodelled)
-        fmt::print(stderr, "unmodelled: {} x{} first at {} {}{}{}\n", key, entry.count, sim::format_time(entry.first),
-                   entry.invented ? "needs invented data" : "refused", entry.detail.empty() ? "" : ": ", entry.detail);
+        tell(fmt::format("unmodelled: {} x{} first at {} {}{}{}\n", key, entry.count, sim::format_time(entry.first),
+                         entry.invented ? "needs invented data" : "refused", entry.detail.empty() ? "" : ": ", entry.detail));
     if (!end.failure.empty()) {
-        fmt::print(stderr, "tu104sim: {}\n", end.failure);
-        fmt::print(stderr, "reproduce: {}\n", sim::repro_command());
+        tell(fmt::format("tu104sim: {}\nreproduce: {}\n", end.failure, sim::repro_command()));
     }
     print(options.digest_only ? end.summary.digest.hex() + "\n" : end.summary.line() + "\n");
 }
 
 int run_command_line(int argc, char** argv) {
+    occupy_standard_streams();
     std::string repro;
     for (int i = 0; i < argc; ++i) repro += (i == 0 ? "" : " ") + quoted(i == 0 ? "tu104sim" : argv[i]);
     sim::set_repro_command(repro);
@@ -135,16 +162,20 @@ int run_command_line(int argc, char** argv) {
     add_info(program, outcome);
     try {
         bool help = false;
-        if (!program.parse(argc, argv, help)) return help ? kAsExpected : kMistake;
+        if (!program.parse(argc, argv, help)) return help ? after_output(kAsExpected) : kMistake;
     } catch (const sim::HostError& error) {
         std::fflush(stdout);
-        fmt::print(stderr, "tu104sim: {}\nreproduce: {}\n", error.what(), repro);
+        tell(fmt::format("tu104sim: {}\nreproduce: {}\n", error.what(), repro));
         return kMistake;
     } catch (const std::bad_alloc&) {
-        fmt::print(stderr, "tu104sim: the host has no memory left\nreproduce: {}\n", repro);
+        tell(fmt::format("tu104sim: the host has no memory left\nreproduce: {}\n", repro));
         return kMistake;
+    } catch (const std::exception& error) {
+        std::fflush(stdout);
+        tell(fmt::format("tu104sim: a bug of tu104sim: {}\nreproduce: {}\n", error.what(), repro));
+        return kOurBug;
     }
-    return outcome.exit_code;
+    return after_output(outcome.exit_code);
 }
 
 }  // namespace harness::cli

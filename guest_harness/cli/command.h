@@ -60,6 +60,8 @@ public:
     ~JournalFile();
     void on_record(const sim::JournalRecord& record, std::span<const u8> payload) override;
     void on_note(SimTime time, std::string_view text) override;
+    // Throws HostError when not everything could be written.
+    void close();
 
 private:
     struct Impl;
@@ -82,7 +84,9 @@ struct End {
 // The unmodelled list and the failure go to standard error (or into the JSON object), the digest line to standard output.
 void print_end(const End& end, const EndOptions& options);
 
-// Writes to standard output; false when nobody reads any more.
+// Writes to standard output; false when nobody reads any more. run_command_line() reports what was lost.
 bool print(std::string_view text);
+// Writes to standard error; a standard error that takes nothing changes nothing.
+void tell(std::string_view text);
 
 }  // namespace harness::cli

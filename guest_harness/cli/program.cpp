@@ -2,6 +2,7 @@
 #include "guest_harness/cli/program.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 
 namespace harness::cli {
 
@@ -9,6 +10,29 @@ namespace {
 
 void need(CLI::Option* option, Need need) {
     if (need == Need::Required) option->required();
+}
+
+std::optional<u64> number(std::string_view text) {
+    int base = 10;
+    if (text.substr(0, 2) == "0x") {
+        base = 16;
+        text.remove_prefix(2);
+    }
+    u64 value = 0;
+    const char* end = text.data() + text.size();
+    auto [at, error] = std::from_chars(text.data(), end, value, base);
+    if (error != std::errc() || at != end) return std::nullopt;
+    return value;
+}
+
+// The library's own conversion wraps signs, saturates what is too large and takes an empty text for 0.
+CLI::Option* add_number(CLI::App& app, const std::string& names, const std::string& help, std::function<void(u64)> set) {
+    auto convert = [names, set = std::move(set)](const std::string& text) {
+        std::optional<u64> value = number(text);
+        if (!value) throw CLI::ValidationError(names, "'" + text + "' is not a number of 64 bits");
+        set(*value);
+    };
+    return app.add_option_function<std::string>(names, convert, help)->type_name("UINT");
 }
 
 }  // namespace
@@ -22,9 +46,13 @@ void Command::option(const std::string& names, std::string& value, const std::st
 }
 
 void Command::option(const std::string& names, u64& value, const std::string& help, Need how) {
-    CLI::Option* option = app_.add_option(names, value, help);
-    if (value != ~u64{0}) option->capture_default_str();
+    CLI::Option* option = add_number(app_, names, help, [&value](u64 given) { value = given; });
+    if (value != ~u64{0}) option->default_str(std::to_string(value));
     need(option, how);
+}
+
+void Command::option(const std::string& names, std::optional<u64>& value, const std::string& help, Need how) {
+    need(add_number(app_, names, help, [&value](u64 given) { value = given; }), how);
 }
 
 void Command::option(const std::string& names, std::vector<std::string>& value, const std::string& help, Need how) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,9 @@ public:
     explicit Command(CLI::App& app) : app_(app) {}
     void footer(const std::string& text);
     void option(const std::string& names, std::string& value, const std::string& help, Need need = Need::Optional);
+    // Numbers are decimal or 0x and hexadecimal, of 64 bits; anything else (a sign, a blank, nothing) is refused.
     void option(const std::string& names, u64& value, const std::string& help, Need need = Need::Optional);
+    void option(const std::string& names, std::optional<u64>& value, const std::string& help, Need need = Need::Optional);
     // Takes every remaining argument of its kind.
     void option(const std::string& names, std::vector<std::string>& value, const std::string& help, Need need = Need::Optional);
     void flag(const std::string& names, bool& value, const std::string& help);

@@ -12,24 +12,15 @@ constexpr u64 kNoEvent = ~u64{0};
 
 struct Options {
     std::string trace;
-    std::string seed;
+    std::optional<u64> seed;
     std::string journal;
     u64 stop_before = kNoEvent;
     EndOptions end;
 };
 
-u64 parse_seed(const std::string& text) {
-    char* end = nullptr;
-    errno = 0;
-    u64 value = std::strtoull(text.c_str(), &end, 0);
-    if (text.empty() || text[0] == '-' || *end != '\0' || errno != 0)
-        throw sim::HostError(fmt::format("--seed {} is not a number of 64 bits", text));
-    return value;
-}
-
 void execute(const Options& options, Outcome& outcome) {
     trace::PlayOptions play;
-    if (!options.seed.empty()) play.seed = parse_seed(options.seed);
+    play.seed = options.seed;
     if (options.stop_before != kNoEvent) play.stop_before = options.stop_before;
     std::unique_ptr<JournalFile> journal;
     if (!options.journal.empty()) journal = std::make_unique<JournalFile>(options.journal);
@@ -46,6 +37,7 @@ void execute(const Options& options, Outcome& outcome) {
         sim::set_failure_context(nullptr);
     };
     trace::PlayOutcome result = trace::play([&options] { return open_trace(options.trace); }, play);
+    if (journal) journal->close();
     End end;
     end.summary = result.summary;
     end.unmodelled = &result.unmodelled;
@@ -58,10 +50,10 @@ void execute(const Options& options, Outcome& outcome) {
     outcome.exit_code = end.exit_code;
     if (!options.end.json && !options.end.digest_only) {
         if (result.stopped) print(fmt::format("stopped before event {}\n{}\n", options.stop_before, state));
-        if (!result.complete) fmt::print(stderr, "{} is incomplete: the end of the run is not compared\n", options.trace);
+        if (!result.complete) tell(fmt::format("{} is incomplete: the end of the run is not compared\n", options.trace));
         if (!result.same_seed)
-            fmt::print(stderr, "another seed than recorded: times and digests are not compared; {} answers with times differ\n",
-                       result.values_by_time);
+            tell(fmt::format("another seed than recorded: times and digests are not compared; {} answers with times differ\n",
+                             result.values_by_time));
     }
     print_end(end, options.end);
 }

@@ -6,6 +6,7 @@
 
 #include "guest_harness/cli/command.h"
 #include "guest_harness/trace/recorder.h"
+#include "rm/versions.h"
 
 namespace harness::cli {
 
@@ -35,6 +36,8 @@ void execute(const Options& options, Outcome& outcome) {
         std::fwrite(text.data(), 1, text.size(), stream);
         std::fflush(stream);
     };
+    rm::VersionMatch match = rm::find_version(options.machine.driver);
+    if (match.version != nullptr && !match.exact && !options.end.json && !options.end.digest_only) tell("tu104sim: " + match.text + "\n");
     std::unique_ptr<trace::Recorder> recorder;
     if (!options.record.empty()) {
         recorder = std::make_unique<trace::Recorder>(options.record, trace::header_for(run.machine, "run", options.guest));
@@ -52,6 +55,7 @@ void execute(const Options& options, Outcome& outcome) {
     };
     RunOutcome result = run_guest(run);
     if (recorder) recorder->close();
+    if (journal) journal->close();
     outcome.exit_code = result.exit_code;
     std::string failure = result.exit_code == kAsExpected ? std::string() : result.reason;
     if (!failure.empty() && !result.last_calls.empty())

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -97,6 +98,11 @@ struct Writer::Impl {
 };
 
 Writer::Writer(std::string path, const Header& header) : impl_(std::make_unique<Impl>()) {
+    // Finishing renames over the path: that must never replace a device such as /dev/null.
+    std::error_code ignored;
+    std::filesystem::file_status target = std::filesystem::status(path, ignored);
+    if (path.empty() || (std::filesystem::exists(target) && !std::filesystem::is_regular_file(target)))
+        throw sim::HostError(fmt::format("a trace cannot be written to '{}': give the path of a file", path));
     impl_->path = std::move(path);
     impl_->file.open(impl_->temporary(), std::ios::binary | std::ios::trunc);
     if (!impl_->file) throw sim::HostError(fmt::format("cannot write {}", impl_->temporary()));

@@ -13,7 +13,8 @@ namespace harness::trace {
 namespace {
 
 std::string result_text(i64 result) {
-    return result >= 0 ? fmt::format("{}", result) : fmt::format("-errno {}", -result);
+    // Unsigned: a damaged trace may hold the one value that has no positive twin.
+    return result >= 0 ? fmt::format("{}", result) : fmt::format("-errno {}", 0 - static_cast<u64>(result));
 }
 
 std::string describe_ioctl(const CallRecord& call) {

@@ -38,7 +38,6 @@ public:
     // Events of one line are appended to `out`.
     void line(const std::string& text, std::vector<Event>& out) {
         ++result_.lines;
-        if (text.size() > kMaxLineBytes) refuse("the line is too long");
         json object = json::parse(text, nullptr, false);
         if (!object.is_object()) refuse("the line is not a JSON object");
         std::string kind = string(object, "kind");
@@ -219,6 +218,21 @@ private:
     std::map<u32, PushbufferDecoder> decoders_;
 };
 
+// As std::getline, but a file without line ends, such as /dev/zero, is refused instead of filling the memory.
+bool next_line(std::istream& lines, const std::string& name, u64 number, std::string& text) {
+    text.clear();
+    char c = 0;
+    bool any = false;
+    while (lines.get(c)) {
+        any = true;
+        if (c == '\n') return true;
+        if (text.size() == kMaxLineBytes) throw sim::HostError(fmt::format("{}: line {}: the line is too long", name, number));
+        text.push_back(c);
+    }
+    if (any && lines.bad()) throw sim::HostError(fmt::format("{}: line {}: the file cannot be read further", name, number));
+    return any;
+}
+
 }  // namespace
 
 ImportResult import_json_lines(const std::string& name, std::istream& lines, const std::function<Writer&(const Header&)>& open,
@@ -227,7 +241,7 @@ ImportResult import_json_lines(const std::string& name, std::istream& lines, con
     Importer importer(name, result);
     std::vector<Event> events;  // until the header's facts are known: they stand in the middle of a recording
     std::string text;
-    while (std::getline(lines, text)) {
+    while (next_line(lines, name, result.lines + 1, text)) {
         if (text.empty()) continue;
         importer.line(text, events);
         if (progress) progress(result.lines);

@@ -352,6 +352,7 @@ Trace load(const std::string& path) {
     }
     file.clear();
     file.seekg(0, std::ios::end);
+    if (file.tellg() < 0) throw sim::HostError(fmt::format("{} cannot be read at will; a text trace must be a file", path));
     if (static_cast<u64>(file.tellg()) > kMaxTextBytes)
         throw sim::HostError(fmt::format("{} is larger than a text trace may be ({} bytes)", path, kMaxTextBytes));
     file.seekg(0);

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <cstdio>
+#include <limits>
 
 #include "guest_harness/trace/text.h"
 #include "tests/support/trace_samples.h"
@@ -141,4 +142,68 @@ TEST_CASE("cli: a divergence exits with 1, names the event and repeats the comma
     CHECK(has(done, "event 0 (open /dev/nothing"));
     CHECK(has(done, "reproduce: tu104sim replay"));
     CHECK(has(done, "digest "));
+}
+
+TEST_CASE("cli: what cannot be written is never a success") {
+    std::string path = sample_file("cli_output.trace", encode(test_support::sample_trace()));
+    for (const char* command : {"info", "info --json", "show", "show --text", "verify", "coverage", "--help", "show --help"}) {
+        bool reads = std::string_view("svc").find(command[0]) != std::string_view::npos;
+        std::string arguments = command + (reads ? " '" + path + "'" : std::string());
+        for (const char* output : {" >/dev/full", " >&-"}) {
+            Finished done = tu104sim("2>&1 " + arguments + output + " #");
+            CHECK_MESSAGE(done.exit_code == 2, arguments, output);
+            CHECK_MESSAGE(has(done, "cannot write standard output"), arguments, output);
+        }
+    }
+    // A standard error that takes nothing changes nothing, and no file takes the place of a closed stream.
+    CHECK(tu104sim("verify '" + path + "' 2>&- #").exit_code == 0);
+    CHECK(tu104sim("verify /nonexistent.trace 2>/dev/full #").exit_code == 2);
+    std::string back = test_support::scratch_path("cli_output_back.trace");
+    CHECK(tu104sim("import '" + sample_file("cli_output.textproto", to_text(test_support::sample_trace())) + "' -o '" + back +
+                   "' <&- >&- 2>&- #")
+              .exit_code == 2);
+    CHECK(test_support::read_file(back) == test_support::read_file(path));
+}
+
+TEST_CASE("cli: a trace never replaces what is not a file") {
+    std::string twin = sample_file("cli_device.textproto", to_text(test_support::sample_trace()));
+    for (const char* target : {"/dev/null", "/dev", "''"}) {
+        Finished done = tu104sim("import '" + twin + "' -o " + target);
+        CHECK_MESSAGE(done.exit_code == 2, target);
+        CHECK_MESSAGE(has(done, "give the path of a file"), target);
+    }
+}
+
+TEST_CASE("cli: a journal that does not fit is a mistake on the host") {
+    Finished done = tu104sim("replay --journal /dev/full '" TU104SIM_SOURCE_DIR "/seeds/replay/rm_client.trace'");
+    CHECK(done.exit_code == 2);
+    CHECK(has(done, "cannot write /dev/full"));
+}
+
+TEST_CASE("cli: numbers are whole, unsigned and of 64 bits") {
+    for (const char* text : {"banana", "''", "-1", "+5", "' 7'", "'7 '", "1e9", "0x", "18446744073709551616", "0x10000000000000000"}) {
+        for (const char* command : {"run --seed ", "run --time-limit ", "replay --seed ", "replay --goto "}) {
+            Finished done = tu104sim(std::string(command) + text + " -- /nonexistent");
+            CHECK_MESSAGE(done.exit_code == 2, command, text);
+            CHECK_MESSAGE(has(done, "is not a number of 64 bits"), command, text);
+            CHECK_MESSAGE(!has(done, "/nonexistent"), command, text);
+        }
+    }
+    CHECK(has(tu104sim("run --seed 0xffffffffffffffff -- /nonexistent"), "cannot open the guest program /nonexistent"));
+}
+
+TEST_CASE("cli: show takes the one result that has no positive twin") {
+    Trace sample = test_support::sample_trace();
+    for (Event& event : sample.events)
+        if (auto* call = std::get_if<harness::CallRecord>(&event)) call->result = std::numeric_limits<sim::i64>::min();
+    Finished done = tu104sim("show '" + sample_file("cli_lowest.trace", encode(sample)) + "'");
+    CHECK(done.exit_code == 0);
+    CHECK(has(done, "-errno 9223372036854775808"));
+}
+
+TEST_CASE("cli: a driver version that runs on another's layouts says so") {
+    Finished done = tu104sim("run --driver 570.999 -- /nonexistent");
+    CHECK(done.exit_code == 2);
+    CHECK(has(done, "driver 570.999 runs on the layouts of 570."));
+    CHECK(!has(tu104sim("run --driver 570.144 -- /nonexistent"), "layouts"));
 }

@@ -110,3 +110,7 @@ TEST_CASE("trace import: mistakes carry the line number") {
                          "\"entry_index\":0,\"gp_entry\":\"0x0\",\"pb_va\":\"0x0\",\"words\":\"00000000\",\"zeroed\":[[0,2]]}";
     CHECK(error_of(submit).find("outside the words") != std::string::npos);
 }
+
+TEST_CASE("trace import: a file without line ends is refused before it fills the memory") {
+    CHECK(error_of(std::string((64 << 20) + 2, '\0')).find("r.jsonl: line 1: the line is too long") != std::string::npos);
+}
