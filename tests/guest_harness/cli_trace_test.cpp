@@ -144,6 +144,12 @@ TEST_CASE("cli: a divergence exits with 1, names the event and repeats the comma
     CHECK(has(done, "digest "));
 }
 
+// The text form of the sample once it has been written: its closing record carries the right chain.
+static std::string sealed_twin() {
+    Reader reader("sample", encode(test_support::sample_trace()));
+    return to_text(read_all(reader));
+}
+
 TEST_CASE("cli: what cannot be written is never a success") {
     std::string path = sample_file("cli_output.trace", encode(test_support::sample_trace()));
     for (const char* command : {"info", "info --json", "show", "show --text", "verify", "coverage", "--help", "show --help"}) {
@@ -159,14 +165,14 @@ TEST_CASE("cli: what cannot be written is never a success") {
     CHECK(tu104sim("verify '" + path + "' 2>&- #").exit_code == 0);
     CHECK(tu104sim("verify /nonexistent.trace 2>/dev/full #").exit_code == 2);
     std::string back = test_support::scratch_path("cli_output_back.trace");
-    CHECK(tu104sim("import '" + sample_file("cli_output.textproto", to_text(test_support::sample_trace())) + "' -o '" + back +
+    CHECK(tu104sim("import '" + sample_file("cli_output.textproto", sealed_twin()) + "' -o '" + back +
                    "' <&- >&- 2>&- #")
               .exit_code == 2);
     CHECK(test_support::read_file(back) == test_support::read_file(path));
 }
 
 TEST_CASE("cli: a trace never replaces what is not a file") {
-    std::string twin = sample_file("cli_device.textproto", to_text(test_support::sample_trace()));
+    std::string twin = sample_file("cli_device.textproto", sealed_twin());
     for (const char* target : {"/dev/null", "/dev", "''"}) {
         Finished done = tu104sim("import '" + twin + "' -o " + target);
         CHECK_MESSAGE(done.exit_code == 2, target);
