@@ -28,19 +28,9 @@ constexpr MethodDef nvc5c0_rows[] = {
 #include "gpu_model/engine/compute/compute_methods.def"
 };
 
-constexpr MethodTable::Index make_index(std::span<const MethodDef> rows) {
-    MethodTable::Index index{};
-    for (u16& entry : index) entry = MethodTable::kNoMethod;
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-        if (rows[row].kind != MethodDef::Kind::Method) continue;
-        for (u32 i = 0; i < rows[row].second; ++i) index[rows[row].first / 4 + i] = static_cast<u16>(row);
-    }
-    return index;
-}
-
-constexpr MethodTable::Index nvc46f_index = make_index(nvc46f_rows);
-constexpr MethodTable::Index nvc5b5_index = make_index(nvc5b5_rows);
-constexpr MethodTable::Index nvc5c0_index = make_index(nvc5c0_rows);
+constexpr MethodTable::Index nvc46f_index = MethodTable::make_index(nvc46f_rows);
+constexpr MethodTable::Index nvc5b5_index = MethodTable::make_index(nvc5b5_rows);
+constexpr MethodTable::Index nvc5c0_index = MethodTable::make_index(nvc5c0_rows);
 
 constexpr MethodTable tables[] = {
 #define CLASS_TABLE(id, name, space) MethodTable(id, #name, space##_rows, space##_index),

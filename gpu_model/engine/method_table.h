@@ -32,6 +32,17 @@ public:
     static constexpr u16 kNoMethod = 0xFFFF;
     using Index = std::array<u16, kWords>;
 
+    // Word address to row number, for every word of every method array. Precondition: each row lies in the address space.
+    static constexpr Index make_index(std::span<const MethodDef> rows) {
+        Index index{};
+        for (u16& entry : index) entry = kNoMethod;
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+            if (rows[row].kind != MethodDef::Kind::Method) continue;
+            for (u32 i = 0; i < rows[row].second; ++i) index[rows[row].first / 4 + i] = static_cast<u16>(row);
+        }
+        return index;
+    }
+
     constexpr MethodTable(u32 class_id, std::string_view class_name, std::span<const MethodDef> rows,
                           const Index& index)
         : class_id_(class_id), class_name_(class_name), rows_(rows), index_(&index) {}

@@ -26,19 +26,9 @@ constexpr MethodDef nvcbc0_rows[] = {
 #include "gpu_model/engine/hopper/clcbc0_methods.def"
 };
 
-constexpr MethodTable::Index make_index(std::span<const MethodDef> rows) {
-    MethodTable::Index index{};
-    for (u16& entry : index) entry = MethodTable::kNoMethod;
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-        if (rows[row].kind != MethodDef::Kind::Method) continue;
-        for (u32 i = 0; i < rows[row].second; ++i) index[rows[row].first / 4 + i] = static_cast<u16>(row);
-    }
-    return index;
-}
-
-constexpr MethodTable::Index nvc86f_index = make_index(nvc86f_rows);
-constexpr MethodTable::Index nvc8b5_index = make_index(nvc8b5_rows);
-constexpr MethodTable::Index nvcbc0_index = make_index(nvcbc0_rows);
+constexpr MethodTable::Index nvc86f_index = MethodTable::make_index(nvc86f_rows);
+constexpr MethodTable::Index nvc8b5_index = MethodTable::make_index(nvc8b5_rows);
+constexpr MethodTable::Index nvcbc0_index = MethodTable::make_index(nvcbc0_rows);
 
 constexpr MethodTable hopper_tables[] = {
     MethodTable(0xC86F, "HOPPER_CHANNEL_GPFIFO_A", nvc86f_rows, nvc86f_index),
