@@ -1,5 +1,6 @@
-// A 4-ary heap of 16-byte keys beside a table of slots. The key (time, phase, sequence) is unique, so the order of
-// dispatch does not depend on the shape of the heap, and the shape is not part of a snapshot.
+// A tournament of 16-byte keys beside a table of slots. The key (time, phase, sequence) is unique, so the order of
+// dispatch does not depend on which slot an event has. A tournament plays the same few matches for every event, without
+// a branch that depends on a key; a heap is shallower, but its processor guesses where an entry comes to rest.
 #include "sim/event_queue.h"
 
 #include <algorithm>
@@ -10,12 +11,7 @@
 namespace sim {
 namespace {
 
-constexpr std::size_t kArity = 4;
-constexpr u32 kStaleMin = 64;  // below that many cancelled entries the heap is not swept
-
-// With the root at 3, siblings begin at multiples of 4.
-constexpr std::size_t first_child(std::size_t index) { return kArity * (index - 2); }
-constexpr std::size_t parent(std::size_t index) { return index / kArity + 2; }
+constexpr std::size_t kCapacityMin = 16;
 
 }  // namespace
 
@@ -30,91 +26,68 @@ inline u32 EventQueue::take_slot() {
         free_slots_.pop_back();
         return index;
     }
-    SIM_CHECK(slots_.size() < ~u32{0});
+    SIM_CHECK(slots_.size() < kNone);
     slots_.emplace_back();
     free_slots_.reserve(slots_.capacity());  // so that freeing never allocates
+    if (slots_.size() > keys_.size()) set_capacity(slots_.size());
     return static_cast<u32>(slots_.size() - 1);
 }
 
-inline void EventQueue::put(std::size_t index, const Key& entry, u32 slot) const {
-    key(index) = entry;
-    entry_slots_[index] = slot;
-}
-
-inline void EventQueue::sift_up(std::size_t index, Key entry, u32 slot) {
-    while (index > kRoot && earlier(entry, key(parent(index)))) {
-        put(index, key(parent(index)), entry_slots_[parent(index)]);
-        index = parent(index);
+// The winner so far stays in registers, and which of two wins is as good as random, so it is computed, not branched on.
+[[gnu::always_inline]] inline void EventQueue::replay(u32 index) const {
+    const Key* const keys = keys_.data();
+    u32* const winners = winners_.data();
+    u64 best = index;
+    Key best_key = keys[index];
+    for (std::size_t node = keys_.size() + index; node > 1; node /= 2) {
+        const u64 rival = winners[node ^ 1];
+        const Key rival_key = keys[rival];
+        const u64 lost = 0 - u64{earlier(rival_key, best_key)};
+        best ^= (best ^ rival) & lost;
+        best_key.time ^= (best_key.time ^ rival_key.time) & lost;
+        best_key.order ^= (best_key.order ^ rival_key.order) & lost;
+        winners[node / 2] = static_cast<u32>(best);
     }
-    put(index, entry, slot);
 }
 
-// Which child is least is as good as random, so it is computed without branches. Inlined, so that the entry stays in
-// registers.
-[[gnu::always_inline]] inline void EventQueue::sift_down(std::size_t index, Key entry, u32 slot) const {
-    const std::size_t end = heap_end_;
-    Key* const heap = keys();
-    u32* const slots = entry_slots_.data();
-    for (std::size_t child = first_child(index); child < end; child = first_child(index)) {
-        const std::size_t left = child + std::size_t{earlier(heap[child + 1], heap[child])};
-        const std::size_t right = child + 2 + std::size_t{earlier(heap[child + 3], heap[child + 2])};
-        const std::size_t right_wins = 0 - std::size_t{earlier(heap[right], heap[left])};
-        const std::size_t least = left ^ ((left ^ right) & right_wins);
-        if (!earlier(heap[least], entry)) break;
-        heap[index] = Key{heap[least].time, heap[least].order};
-        slots[index] = slots[least];
-        index = least;
+void EventQueue::settle_vacant() const {
+    replay(vacant_);
+    vacant_ = kNone;
+}
+
+void EventQueue::set_capacity(std::size_t slots) {
+    std::size_t capacity = kCapacityMin;
+    while (capacity < slots) capacity *= 2;
+    keys_.resize(capacity);
+    winners_.resize(2 * capacity);
+    rebuild();
+}
+
+void EventQueue::rebuild() {
+    vacant_ = kNone;
+    for (std::size_t i = 0; i < keys_.size(); ++i) winners_[keys_.size() + i] = static_cast<u32>(i);
+    for (std::size_t node = keys_.size(); node-- > 1;) {
+        const u32 left = winners_[2 * node];
+        const u32 right = winners_[2 * node + 1];
+        winners_[node] = earlier(keys_[right], keys_[left]) ? right : left;
     }
-    heap[index].time = entry.time;
-    heap[index].order = entry.order;
-    slots[index] = slot;
 }
 
-void EventQueue::push(const Key& entry, u32 slot) {
-    if (heap_end_ == entry_slots_.size() || siblings_.empty()) {
-        siblings_.resize(std::max<std::size_t>(4, siblings_.size() * 2));
-        entry_slots_.resize(siblings_.size() * kArity);
-    }
-    sift_up(heap_end_++, entry, slot);
-}
-
-void EventQueue::fill_hole() const {
-    if (!hole_) return;
-    hole_ = false;
-    --heap_end_;
-    Key last = key(heap_end_);
-    u32 slot = entry_slots_[heap_end_];
-    key(heap_end_) = Key{};
-    if (heap_end_ > kRoot) sift_down(kRoot, last, slot);
-}
-
-void EventQueue::tidy() const {
-    fill_hole();
-    while (stale_ > 0 && heap_end_ > kRoot && stale(kRoot)) {
-        --stale_;
-        hole_ = true;
-        fill_hole();
-    }
+void EventQueue::clear() {
+    slots_.clear();
+    keys_.clear();
+    winners_.clear();
+    vacant_ = kNone;
+    live_ = 0;
 }
 
 std::vector<u32> EventQueue::sorted_slots() const {
     std::vector<u32> slots;
     for (u32 index = 0; index < slots_.size(); ++index) {
-        if (slots_[index].order != 0) slots.push_back(index);
+        if (is_pending(index)) slots.push_back(index);
     }
-    std::sort(slots.begin(), slots.end(), [this](u32 a, u32 b) {
-        return earlier(Key{slots_[a].time, slots_[a].order}, Key{slots_[b].time, slots_[b].order});
-    });
+    std::sort(slots.begin(), slots.end(), [this](u32 a, u32 b) { return earlier(keys_[a], keys_[b]); });
     return slots;
-}
-
-// An ascending sequence is a heap.
-void EventQueue::set_heap(const std::vector<u32>& slots_in_order) {
-    std::fill(siblings_.begin(), siblings_.end(), Siblings{});
-    heap_end_ = kRoot;
-    stale_ = 0;
-    hole_ = false;
-    for (u32 slot : slots_in_order) push(Key{slots_[slot].time, slots_[slot].order}, slot);
 }
 
 TargetId EventQueue::add_target(std::string_view path, EventTarget& target) {
@@ -127,59 +100,56 @@ void EventQueue::remove_target(TargetId id) {
     SIM_CHECK(id < targets_.size() && targets_[id].target != nullptr, id);
     targets_[id].target = nullptr;
     for (u32 index = 0; index < slots_.size(); ++index) {
-        if (slots_[index].order == 0 || slots_[index].target != id) continue;
+        if (!is_pending(index) || slots_[index].target != id) continue;
         free_slot(index);
         --live_;
     }
-    set_heap(sorted_slots());
+    rebuild();
 }
 
 EventHandle EventQueue::schedule(SimTime at, Phase phase, TargetId target, u32 op, u64 arg) {
     SIM_CHECK(at >= now_, at, now_);
     SIM_CHECK(target < targets_.size() && targets_[target].target != nullptr, target);
-    u32 index = take_slot();
+    const u32 index = take_slot();
+    if (vacant_ != index) settle();
+    vacant_ = kNone;
     Slot& slot = slots_[index];
-    const Key entry{at.ps, make_order(phase, next_sequence_++)};
-    slot.order = entry.order;
-    slot.time = entry.time;
     slot.arg = arg;
     slot.target = target;
     slot.op = op;
+    keys_[index] = Key{at.ps, make_order(phase, next_sequence_++)};
     ++live_;
-    if (hole_) {
-        hole_ = false;
-        sift_down(kRoot, entry, index);
-    } else {
-        push(entry, index);
-    }
+    replay(index);
     return {index, slot.generation};
 }
 
 bool EventQueue::pending(EventHandle handle) const {
     return handle.slot < slots_.size() && slots_[handle.slot].generation == handle.generation &&
-           slots_[handle.slot].order != 0;
+           is_pending(handle.slot);
 }
 
 bool EventQueue::cancel(EventHandle handle) {
     if (!pending(handle)) return false;
+    settle();
     free_slot(handle.slot);
     --live_;
-    ++stale_;
-    if (stale_ > kStaleMin && stale_ > live_) set_heap(sorted_slots());
+    replay(handle.slot);
     return true;
 }
 
 SimTime EventQueue::next_time() const {
-    prune();
-    return heap_end_ == kRoot ? SimTime::max() : SimTime{key(kRoot).time};
+    if (live_ == 0) return SimTime::max();
+    settle();
+    return {keys_[winner()].time};
 }
 
 bool EventQueue::dispatch(SimTime limit, bool chain) {
-    prune();
-    if (heap_end_ == kRoot || key(kRoot).time > limit.ps) return false;
+    if (live_ == 0) return false;
+    settle();
+    if (keys_[winner()].time > limit.ps) return false;
     chaining_ = chain;
     chain_limit_ = limit;
-    const Slot& slot = slots_[take_root()];
+    const Slot& slot = slots_[take_first()];
     targets_[slot.target].target->on_event(slot.op, slot.arg);
     return true;
 }

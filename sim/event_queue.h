@@ -80,7 +80,7 @@ public:
     // the limit.
     bool peek_chained(TargetId target, u32& op, u64& arg) const;
     // Takes that event as if it had been dispatched.
-    void take_chained() { take_root(); }
+    void take_chained() { take_first(); }
     // Runs every event with time <= limit, then advances now() to limit (SimTime::max(): runs until none is left).
     void run_until(SimTime limit);
     // Moves now() forward to `time` without running anything. Precondition: no pending event is earlier.
@@ -97,19 +97,13 @@ private:
         return static_cast<u64>(phase) << kPhaseShift | sequence;
     }
 
-    // Sort key of the heap. Four siblings fill a cache line.
+    // Sort key. A key of all ones is that of a free slot; neither 0 nor all ones occurs in a pending one.
     struct Key {
         u64 time = ~u64{0};
-        u64 order = ~u64{0};  // phase above sequence; neither 0 nor all ones occurs
+        u64 order = ~u64{0};  // phase above sequence
     };
-    struct alignas(64) Siblings {
-        Key keys[4];
-    };
-    // One pending event. A heap entry whose order differs from its slot's was cancelled and is skipped when it
-    // surfaces.
+    // The rest of an event, beside its key.
     struct Slot {
-        u64 order = 0;  // 0: free
-        u64 time = 0;
         u64 arg = 0;
         TargetId target = 0;
         u32 op = 0;
@@ -129,25 +123,23 @@ private:
         return (u128{a.time} << 64 | a.order) < (u128{b.time} << 64 | b.order);
     }
     bool dispatch(SimTime limit, bool chain);
-    u32 take_root();
+    u32 take_first();
     u32 take_slot();
     void free_slot(u32 index);
-    Key* keys() const { return &siblings_.data()->keys[0]; }
-    Key& key(std::size_t index) const { return keys()[index]; }
-    bool stale(std::size_t index) const { return slots_[entry_slots_[index]].order != key(index).order; }
-    void put(std::size_t index, const Key& entry, u32 slot) const;
-    void sift_up(std::size_t index, Key entry, u32 slot);
-    void sift_down(std::size_t index, Key entry, u32 slot) const;
-    void push(const Key& entry, u32 slot);
-    void fill_hole() const;
-    // Afterwards the root of the heap, if any, is the next event.
-    void prune() const {
-        if (hole_ || stale_ > 0) tidy();
+    bool is_pending(u32 index) const { return keys_[index].order != Key{}.order; }
+    // Lets the slot's key play its matches again, up to the root.
+    void replay(u32 index) const;
+    // Afterwards the winner is the next event.
+    void settle() const {
+        if (vacant_ != kNone) settle_vacant();
     }
-    void tidy() const;
+    void settle_vacant() const;
+    u32 winner() const { return winners_[1]; }
+    void set_capacity(std::size_t slots);
+    void rebuild();
+    void clear();
     // Slots of the pending events in the order of dispatch.
     std::vector<u32> sorted_slots() const;
-    void set_heap(const std::vector<u32>& slots_in_order);
     std::vector<SavedEvent> saved_events(std::vector<std::string>& paths) const;
     std::string load(const std::vector<SavedEvent>& events, const std::vector<std::string>& paths);
 
@@ -158,44 +150,42 @@ private:
     bool chaining_ = false;
     SimTime chain_limit_;
 
-    // A 4-ary heap by earlier(). The root is at kRoot, so that siblings share a line; keys beyond heap_end_ are the
-    // greatest possible, so that a last, partial group needs no special case. It may be tidied by a const function:
-    // what is pending stays the same.
-    static constexpr std::size_t kRoot = 3;
-    mutable std::vector<Siblings> siblings_;
-    mutable std::vector<u32> entry_slots_;  // beside the keys
-    mutable std::size_t heap_end_ = kRoot;
-    mutable u32 stale_ = 0;
-    // While an event runs its heap place (the root) is vacant: the next schedule() fills it with one sift instead of
-    // two.
-    mutable bool hole_ = false;
+    // A tournament: slot i is leaf capacity + i of a complete binary tree, and every inner node holds the slot that wins
+    // by earlier() among those below it; the root is node 1. May be settled by a const function: what is pending stays
+    // the same.
+    std::vector<Key> keys_;  // one per leaf
+    mutable std::vector<u32> winners_;
+    // While an event runs, its slot is free but has not lost its matches yet: the next schedule(), which takes the slot
+    // freed last, then plays them once instead of twice.
+    mutable u32 vacant_ = kNone;
+    static constexpr u32 kNone = ~u32{0};
     std::vector<Slot> slots_;
     std::vector<u32> free_slots_;  // last freed first
     std::vector<Target> targets_;
 };
 
 inline void EventQueue::free_slot(u32 index) {
-    Slot& slot = slots_[index];
-    slot.order = 0;
-    if (++slot.generation != kRetired) free_slots_.push_back(index);
+    keys_[index] = Key{};
+    if (++slots_[index].generation != kRetired) free_slots_.push_back(index);
 }
 
-// Precondition: prune() was called and there is an event. Its slot is free but unchanged until the next schedule().
-inline u32 EventQueue::take_root() {
-    const u32 index = entry_slots_[kRoot];
-    now_ = {key(kRoot).time};
+// Precondition: settle() was called and there is an event. Its slot is free but unchanged until the next schedule().
+inline u32 EventQueue::take_first() {
+    const u32 index = winner();
+    now_ = {keys_[index].time};
     free_slot(index);
     --live_;
     ++dispatched_;
-    hole_ = true;
+    vacant_ = index;
     return index;
 }
 
 inline bool EventQueue::peek_chained(TargetId target, u32& op, u64& arg) const {
-    if (!chaining_) return false;
-    prune();
-    if (heap_end_ == kRoot || key(kRoot).time > chain_limit_.ps) return false;
-    const Slot& slot = slots_[entry_slots_[kRoot]];
+    if (!chaining_ || live_ == 0) return false;
+    settle();
+    const u32 index = winner();
+    if (keys_[index].time > chain_limit_.ps) return false;
+    const Slot& slot = slots_[index];
     op = slot.op;
     arg = slot.arg;
     return slot.target == target;

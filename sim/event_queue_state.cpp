@@ -44,13 +44,14 @@ std::vector<EventQueue::SavedEvent> EventQueue::saved_events(std::vector<std::st
     std::vector<SavedEvent> events;
     for (u32 index : pending) {
         const Slot& slot = slots_[index];
-        events.push_back(SavedEvent{{slot.time}, static_cast<Phase>(slot.order >> kPhaseShift),
-                                    slot.order & kSequenceMask, index, saved_index[slot.target], slot.op, slot.arg});
+        const Key& key = keys_[index];
+        events.push_back(SavedEvent{{key.time}, static_cast<Phase>(key.order >> kPhaseShift),
+                                    key.order & kSequenceMask, index, saved_index[slot.target], slot.op, slot.arg});
     }
     return events;
 }
 
-// Fills heap and slots from events whose slots' generations are already loaded. Returns what is wrong, or nothing.
+// Fills keys and slots from events whose slots' generations are already loaded. Returns what is wrong, or nothing.
 std::string EventQueue::load(const std::vector<SavedEvent>& events, const std::vector<std::string>& paths) {
     std::vector<TargetId> ids;
     for (const std::string& path : paths) {
@@ -74,8 +75,7 @@ std::string EventQueue::load(const std::vector<SavedEvent>& events, const std::v
         taken[event.slot] = true;
         sequences.push_back(event.sequence);
         Slot& slot = slots_[event.slot];
-        slot.order = event.order();
-        slot.time = event.time.ps;
+        keys_[event.slot] = Key{event.time.ps, event.order()};
         slot.arg = event.arg;
         slot.target = ids[event.target];
         slot.op = event.op;
@@ -85,7 +85,7 @@ std::string EventQueue::load(const std::vector<SavedEvent>& events, const std::v
         return "a sequence number used twice";
     }
     live_ = static_cast<u32>(events.size());
-    set_heap(sorted_slots());
+    rebuild();
     return {};
 }
 
@@ -103,12 +103,11 @@ void EventQueue::visit(StateVisitor& visitor) {
     visitor.field("events", events);
     if (!visitor.loading()) return;
 
-    slots_.clear();
-    live_ = 0;
-    set_heap({});
+    clear();
     if (!visitor.failed()) {
         if (next_sequence_ == 0 || next_sequence_ > kSequenceMask) visitor.fail("next_sequence", "out of range");
         for (u32 generation : generations) slots_.emplace_back().generation = generation;
+        set_capacity(slots_.size());
         if (std::string wrong = load(events, paths); !wrong.empty()) visitor.fail("events", wrong);
     }
     if (!visitor.failed()) {
@@ -116,11 +115,9 @@ void EventQueue::visit(StateVisitor& visitor) {
         return;
     }
     // A failed load leaves an empty queue, not a broken one.
-    slots_.clear();
+    clear();
     free_slots_.clear();
-    live_ = 0;
     next_sequence_ = 1;
-    set_heap({});
 }
 
 }  // namespace sim
