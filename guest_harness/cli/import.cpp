@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "gpu_model/chip.h"
 #include "guest_harness/cli/command.h"
 #include "guest_harness/trace/text.h"
 
@@ -15,7 +16,11 @@ namespace {
 struct Options {
     std::string input;
     std::string output;
+    std::string chip = "t4";
+    bool without_work = false;
 };
+
+constexpr std::string_view kAsRecorded = "as-recorded";
 
 void import_text_twin(const Options& options) {
     trace::Trace values = trace::load(options.input);
@@ -33,15 +38,21 @@ void execute(const Options& options) {
     if (first == 'h' || first == '#') return import_text_twin(options);
     std::unique_ptr<trace::Writer> writer;
     Progress progress("importing line");
-    trace::ImportResult result = trace::import_json_lines(
-        options.input, file,
-        [&](const trace::Header& header) -> trace::Writer& {
+    trace::ImportOptions how;
+    if (options.chip != kAsRecorded) how.chip = options.chip;
+    if (!how.chip.empty() && gpu::find_chip(how.chip) == nullptr)
+        throw sim::HostError(fmt::format("no chip profile is named {}; tu104sim info lists them", how.chip));
+    how.with_work = !options.without_work;
+    how.progress = [&progress](u64 line) { progress.at(line); };
+    trace::ImportResult result =
+        trace::import_json_lines(options.input, file, how, [&](const trace::Header& header) -> trace::Writer& {
             writer = std::make_unique<trace::Writer>(options.output, header);
             return *writer;
-        },
-        [&progress](u64 line) { progress.at(line); });
+        });
     print(fmt::format("{}: {} events\n", options.output, writer->events()));
     for (const auto& [kind, count] : result.kinds) print(fmt::format("  {} {}\n", count, kind));
+    if (!how.chip.empty())
+        print(fmt::format("retargeted to {}: {} classes exchanged, {} closes added\n", how.chip, result.retargeted, result.closes_added));
     print(fmt::format("ioctls without a name {}, controls {}, classes {}\n", result.unknown_requests, result.unknown_controls,
                       result.unknown_classes));
     print("pushbuffer words by class:\n" + result.methods.text());
@@ -55,6 +66,8 @@ void add_import(Program& program, Outcome&) {
     sub.footer("Example:\n  tu104sim import driver-api.jsonl -o driver-api.trace && tu104sim show driver-api.trace");
     sub.option("file", options->input, "JSON lines, or protobuf text", Need::Required);
     sub.option("-o,--output", options->output, "trace to write", Need::Required);
+    sub.option("--gpu", options->chip, "chip profile that the calls are retargeted to, or as-recorded; default t4");
+    sub.flag("--without-work", options->without_work, "leave out the submissions, which only show and coverage read");
     sub.action([options] { execute(*options); });
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "guest_harness/cli/command.h"
+#include "guest_harness/trace/import_player.h"
 #include "guest_harness/trace/player.h"
 
 namespace harness::cli {
@@ -17,6 +18,27 @@ struct Options {
     u64 stop_before = kNoEvent;
     EndOptions end;
 };
+
+// A recording of another machine: statuses are compared, and replies by rule.
+void report_import(const Options& options, const trace::ImportOutcome& result, End& end) {
+    constexpr std::size_t kShownDifferences = 20;
+    bool quiet = options.end.json || options.end.digest_only;
+    if (!quiet) {
+        print(result.rm.text());
+        if (!result.uvm.rows().empty()) print(result.uvm.text());
+    }
+    std::string counts = fmt::format(
+        "RM calls {} of {} with the recorded status; UVM calls {} of {}, {} set apart; {} submissions not run; unexplained differences {}",
+        result.rm.same_status(), result.rm.calls(), result.uvm.same_status(), result.uvm.calls(), result.uvm_set_apart,
+        result.work_not_run, result.rm.unexplained());
+    if (!quiet) print(counts + "\n");
+    if (result.as_expected()) return;
+    end.exit_code = kFailed;
+    end.failure = fmt::format("{}: {}", options.trace, counts);
+    for (std::size_t i = 0; i < std::min(result.status_differences.size(), kShownDifferences); ++i)
+        end.failure += "\n  " + result.status_differences[i];
+    if (!result.stuck.empty()) end.failure += "\n  " + result.stuck;
+}
 
 void execute(const Options& options, Outcome& outcome) {
     trace::PlayOptions play;
@@ -36,7 +58,20 @@ void execute(const Options& options, Outcome& outcome) {
         state = machine.kernel().describe_now();
         sim::set_failure_context(nullptr);
     };
-    trace::PlayOutcome result = trace::play([&options] { return open_trace(options.trace); }, play);
+    trace::OpenTrace open = [&options] { return open_trace(options.trace); };
+    if (trace::is_import(open()->header())) {
+        trace::ImportOutcome imported = trace::play_import(open, play);
+        if (journal) journal->close();
+        End end;
+        end.summary = imported.summary;
+        end.unmodelled = &imported.unmodelled;
+        if (imported.any_invented) end.exit_code = kUnmodelled;
+        report_import(options, imported, end);
+        outcome.exit_code = end.exit_code;
+        print_end(end, options.end);
+        return;
+    }
+    trace::PlayOutcome result = trace::play(open, play);
     if (journal) journal->close();
     End end;
     end.summary = result.summary;

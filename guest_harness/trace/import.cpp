@@ -9,6 +9,7 @@
 
 #include "guest_harness/trace/call_view.h"
 #include "guest_harness/trace/hex.h"
+#include "guest_harness/trace/retarget.h"
 #include "rm/abi/base.h"
 
 namespace harness::trace {
@@ -33,7 +34,8 @@ constexpr Architecture kArchitectures[] = {{0x140, "gv100"}, {0x160, "tu10x"}, {
 
 class Importer {
 public:
-    Importer(const std::string& name, ImportResult& result) : name_(name), result_(result) {}
+    Importer(const std::string& name, const ImportOptions& options, ImportResult& result)
+        : name_(name), options_(options), result_(result) {}
 
     // Events of one line are appended to `out`.
     void line(const std::string& text, std::vector<Event>& out) {
@@ -42,12 +44,21 @@ public:
         if (!object.is_object()) refuse("the line is not a JSON object");
         std::string kind = string(object, "kind");
         ++result_.kinds[kind];
-        if (kind == "open") out.push_back(open(object));
+        if (kind == "open") open(object, out);
         else if (kind == "ioctl") out.push_back(ioctl(object));
         else if (kind == "mmap") out.push_back(mmap(object));
         else if (kind == "step") out.push_back(Step{string(object, "after")});
-        else if (kind == "submit") out.push_back(submit(object));
+        else if (kind == "submit") submit(object, out);
         else refuse(fmt::format("kind \"{}\" is unknown", kind));
+    }
+
+    // The classes of every call that was gathered, once the driver's version is known.
+    void retarget(std::vector<Event>& events) {
+        if (options_.chip.empty()) return;
+        chip = options_.chip;
+        for (Event& event : events)
+            if (auto* call = std::get_if<CallRecord>(&event); call != nullptr && call->kind == CallRecord::Kind::Ioctl)
+                if (retarget_alloc(*call, driver)) ++result_.retargeted;
     }
 
     std::string chip = "unknown";
@@ -93,19 +104,21 @@ private:
         if (!out) refuse(fmt::format("\"{}\" is not an even number of hex digits", key));
         return std::move(*out);
     }
-    int descriptor(const std::string& path) const {
-        auto it = descriptors_.find(path);
-        return it == descriptors_.end() ? -1 : it->second;
-    }
 
-    CallRecord open(const json& object) {
+    // A retargeted trace is for the driver, so opens of other files are left out of it.
+    void open(const json& object, std::vector<Event>& out) {
         CallRecord call;
         call.kind = CallRecord::Kind::Open;
         call.path = string(object, "path");
         call.fd = static_cast<int>(number32(object, "fd"));
         call.result = call.fd;
-        descriptors_[call.path] = call.fd;
-        return call;
+        std::optional<CallRecord> close = descriptors_.open(call.path, call.fd);
+        if (close && !options_.chip.empty()) {
+            out.push_back(*close);
+            ++result_.closes_added;
+        }
+        bool of_driver = call.path.starts_with("/dev/nvidia");
+        if (options_.chip.empty() || of_driver) out.push_back(std::move(call));
     }
 
     static void add(CallRecord& call, bool write, u64 address, std::vector<u8> data) {
@@ -119,11 +132,12 @@ private:
     CallRecord ioctl(const json& object) {
         CallRecord call;
         call.kind = CallRecord::Kind::Ioctl;
-        call.fd = descriptor(std::string(kDeviceFolder) + string(object, "dev"));
         call.request = number(object, "request");
         call.argument = kImportArgument;
         call.result = static_cast<i64>(number(object, "ret"));
-        add(call, false, call.argument, bytes(object, "in"));
+        std::vector<u8> in = bytes(object, "in");
+        call.fd = descriptors_.ioctl(std::string(kDeviceFolder) + string(object, "dev"), call.request, in);
+        add(call, false, call.argument, std::move(in));
         IoctlView view = view_ioctl(call);
         if (object.contains("params_in")) add(call, false, view.params_address, bytes(object, "params_in"));
         if (object.contains("pointers_out")) {
@@ -162,7 +176,7 @@ private:
     CallRecord mmap(const json& object) {
         CallRecord call;
         call.kind = CallRecord::Kind::Mmap;
-        call.fd = descriptor(string(object, "path"));
+        call.fd = descriptors_.mmap(string(object, "path"));
         call.length = number(object, "len");
         call.prot = number32(object, "prot");
         call.flags = number32(object, "flags");
@@ -172,7 +186,7 @@ private:
         return call;
     }
 
-    Submit submit(const json& object) {
+    void submit(const json& object, std::vector<Event>& events) {
         Submit out;
         out.step = string(object, "step");
         out.channel = number32(object, "channel");
@@ -197,7 +211,7 @@ private:
             }
         }
         decode(out);
-        return out;
+        if (options_.with_work) events.push_back(std::move(out));
     }
 
     void decode(const Submit& submit) {
@@ -213,8 +227,9 @@ private:
     }
 
     const std::string& name_;
+    const ImportOptions& options_;
     ImportResult& result_;
-    std::map<std::string, int> descriptors_;
+    RecordedDescriptors descriptors_;
     std::map<u32, PushbufferDecoder> decoders_;
 };
 
@@ -235,18 +250,19 @@ bool next_line(std::istream& lines, const std::string& name, u64 number, std::st
 
 }  // namespace
 
-ImportResult import_json_lines(const std::string& name, std::istream& lines, const std::function<Writer&(const Header&)>& open,
-                               const std::function<void(u64 line)>& progress) {
+ImportResult import_json_lines(const std::string& name, std::istream& lines, const ImportOptions& options,
+                               const std::function<Writer&(const Header&)>& open) {
     ImportResult result;
-    Importer importer(name, result);
+    Importer importer(name, options, result);
     std::vector<Event> events;  // until the header's facts are known: they stand in the middle of a recording
     std::string text;
     while (next_line(lines, name, result.lines + 1, text)) {
         if (text.empty()) continue;
         importer.line(text, events);
-        if (progress) progress(result.lines);
+        if (options.progress) options.progress(result.lines);
     }
     if (result.lines == 0) throw sim::HostError(fmt::format("{} is empty or cannot be read", name));
+    importer.retarget(events);
     Header header;
     header.program_version = TU104SIM_VERSION;
     header.chip = importer.chip;

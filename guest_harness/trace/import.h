@@ -10,12 +10,20 @@
 
 namespace harness::trace {
 
+struct ImportOptions {
+    std::string chip;       // profile that the calls are retargeted to (retarget.def); empty: everything as recorded
+    bool with_work = true;  // keep the submissions; nothing runs their methods on another chip
+    std::function<void(u64 line)> progress = {};
+};
+
 struct ImportResult {
     u64 lines = 0;
     std::map<std::string, u64> kinds;  // lines by kind
     u64 unknown_requests = 0;          // ioctl numbers without a name here
     u64 unknown_controls = 0;
     u64 unknown_classes = 0;
+    u64 retargeted = 0;                // allocations whose class was exchanged
+    u64 closes_added = 0;              // descriptors that were opened again: their close was not recorded
     MethodStatistics methods;
 };
 
@@ -25,8 +33,8 @@ inline constexpr u64 kImportArgument = 0x7ffe'0000'0000;
 
 // Chip and driver version come from the recorded answers of NV2080_CTRL_CMD_MC_GET_ARCH_INFO and
 // NV0000_CTRL_CMD_SYSTEM_GET_BUILD_VERSION; "unknown" where the recording has none.
-// Throws HostError with `name` and the line number on anything malformed. `progress` is told each line.
-ImportResult import_json_lines(const std::string& name, std::istream& lines, const std::function<Writer&(const Header&)>& open,
-                               const std::function<void(u64 line)>& progress = {});
+// Throws HostError with `name` and the line number on anything malformed.
+ImportResult import_json_lines(const std::string& name, std::istream& lines, const ImportOptions& options,
+                               const std::function<Writer&(const Header&)>& open);
 
 }  // namespace harness::trace

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 
+#include "rm/abi/nv_ioctl.h"
 #include "rm/abi/nvos.h"
 #include "sim/bits.h"
 
@@ -74,6 +75,7 @@ struct StatusAt {
     u32 offset;
 };
 #define STATUS_AT(number, params) {number, offsetof(rm::abi::params, status)}
+#define OS_STATUS_AT(number, params) {number, offsetof(rm::abi::params, Status)}
 constexpr StatusAt kStatusAt[] = {
     STATUS_AT(39, NVOS02_PARAMETERS),  // NV_ESC_RM_ALLOC_MEMORY
     STATUS_AT(41, NVOS00_PARAMETERS),  // NV_ESC_RM_FREE
@@ -85,8 +87,17 @@ constexpr StatusAt kStatusAt[] = {
     STATUS_AT(79, NVOS34_PARAMETERS),  // NV_ESC_RM_UNMAP_MEMORY
     STATUS_AT(87, NVOS46_PARAMETERS),  // NV_ESC_RM_MAP_MEMORY_DMA
     STATUS_AT(88, NVOS47_PARAMETERS),  // NV_ESC_RM_UNMAP_MEMORY_DMA
+    STATUS_AT(40, NVOS05_PARAMETERS),  // NV_ESC_RM_ALLOC_OBJECT
+    STATUS_AT(65, NVOS30_PARAMETERS),  // NV_ESC_RM_IDLE_CHANNELS
+    STATUS_AT(74, NVOS32_PARAMETERS),  // NV_ESC_RM_VID_HEAP_CONTROL
+    STATUS_AT(82, NVOS41_PARAMETERS),  // NV_ESC_RM_GET_EVENT_DATA
+    STATUS_AT(84, NVOS39_PARAMETERS),  // NV_ESC_RM_ALLOC_CONTEXT_DMA2
+    STATUS_AT(94, NVOS56_PARAMETERS),  // NV_ESC_RM_UPDATE_DEVICE_MAPPING_INFO
+    OS_STATUS_AT(206, nv_ioctl_alloc_os_event_t),
+    OS_STATUS_AT(207, nv_ioctl_free_os_event_t),
 };
 #undef STATUS_AT
+#undef OS_STATUS_AT
 
 }  // namespace
 

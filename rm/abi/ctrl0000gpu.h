@@ -6,6 +6,11 @@
 
 namespace rm::abi {
 
+struct NV0000_CTRL_GPU_ASYNC_ATTACH_ID_PARAMS {
+    NvU32 gpuId;
+};
+static_assert(sizeof(NV0000_CTRL_GPU_ASYNC_ATTACH_ID_PARAMS) == 4);
+
 struct NV0000_CTRL_GPU_ATTACH_IDS_PARAMS {
     NvU32 gpuIds[32];
     NvU32 failedId;
@@ -34,6 +39,11 @@ struct NV0000_CTRL_GPU_GET_ATTACHED_IDS_PARAMS {
     NvU32 gpuIds[32];
 };
 static_assert(sizeof(NV0000_CTRL_GPU_GET_ATTACHED_IDS_PARAMS) == 128);
+
+struct NV0000_CTRL_GPU_GET_DEVICE_IDS_PARAMS {
+    NvU32 deviceIds;
+};
+static_assert(sizeof(NV0000_CTRL_GPU_GET_DEVICE_IDS_PARAMS) == 4);
 
 struct NV0000_CTRL_GPU_GET_ID_INFO_PARAMS {
     NvU32 gpuId;
@@ -78,5 +88,25 @@ struct NV0000_CTRL_GPU_GET_PROBED_IDS_PARAMS {
     NvU32 excludedGpuIds[32];
 };
 static_assert(sizeof(NV0000_CTRL_GPU_GET_PROBED_IDS_PARAMS) == 256);
+
+struct NV0000_CTRL_GPU_GET_UUID_FROM_GPU_ID_PARAMS {
+    NvU32 gpuId;
+    NvU32 flags;
+    NvU8 gpuUuid[256];
+    NvU32 uuidStrLen;
+};
+static_assert(sizeof(NV0000_CTRL_GPU_GET_UUID_FROM_GPU_ID_PARAMS) == 268);
+
+struct NV0000_CTRL_GPU_QUERY_DRAIN_STATE_PARAMS {
+    NvU32 gpuId;
+    NvU32 drainState;
+    NvU32 flags;
+};
+static_assert(sizeof(NV0000_CTRL_GPU_QUERY_DRAIN_STATE_PARAMS) == 12);
+
+struct NV0000_CTRL_GPU_WAIT_ATTACH_ID_PARAMS {
+    NvU32 gpuId;
+};
+static_assert(sizeof(NV0000_CTRL_GPU_WAIT_ATTACH_ID_PARAMS) == 4);
 
 }  // namespace rm::abi

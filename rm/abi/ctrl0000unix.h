@@ -6,6 +6,17 @@
 
 namespace rm::abi {
 
+struct NV0000_CTRL_OS_UNIX_EXPORT_OBJECTS_TO_FD_PARAMS {
+    NvS32 fd;
+    NvHandle hDevice;
+    NvU16 maxObjects;
+    NvU8 metadata[64];
+    NvHandle objects[512];
+    NvU16 numObjects;
+    NvU16 index;
+};
+static_assert(sizeof(NV0000_CTRL_OS_UNIX_EXPORT_OBJECTS_TO_FD_PARAMS) == 2128);
+
 struct NV0000_CTRL_OS_UNIX_EXPORT_OBJECT {
     NvU32 type;
     struct {
@@ -34,6 +45,25 @@ struct NV0000_CTRL_OS_UNIX_FLUSH_USER_CACHE_PARAMS {
     NvU64 internalOnly;
 };
 static_assert(sizeof(NV0000_CTRL_OS_UNIX_FLUSH_USER_CACHE_PARAMS) == 40);
+
+struct NV0000_CTRL_OS_UNIX_GET_EXPORT_OBJECT_INFO_PARAMS {
+    NvS32 fd;
+    NvU32 deviceInstance;
+    NvU32 gpuInstanceId;
+    NvU16 maxObjects;
+    NvU8 metadata[64];
+};
+static_assert(sizeof(NV0000_CTRL_OS_UNIX_GET_EXPORT_OBJECT_INFO_PARAMS) == 80);
+
+struct NV0000_CTRL_OS_UNIX_IMPORT_OBJECTS_FROM_FD_PARAMS {
+    NvS32 fd;
+    NvHandle hParent;
+    NvHandle objects[128];
+    NvU8 objectTypes[128];
+    NvU16 numObjects;
+    NvU16 index;
+};
+static_assert(sizeof(NV0000_CTRL_OS_UNIX_IMPORT_OBJECTS_FROM_FD_PARAMS) == 652);
 
 struct NV0000_CTRL_OS_UNIX_IMPORT_OBJECT_FROM_FD_PARAMS {
     NvS32 fd;

@@ -25,6 +25,15 @@ struct NV0080_CTRL_GR_ROUTE_INFO {
 };
 static_assert(sizeof(NV0080_CTRL_GR_ROUTE_INFO) == 16);
 
+struct NV0080_CTRL_GR_TPC_PARTITION_MODE_PARAMS {
+    NvHandle hChannelGroup;
+    NvU32 mode;
+    NvBool bEnableAllTpcs;
+    NV0080_CTRL_GR_ROUTE_INFO grRouteInfo;
+};
+static_assert(sizeof(NV0080_CTRL_GR_TPC_PARTITION_MODE_PARAMS) == 32);
+using NV0080_CTRL_GR_SET_TPC_PARTITION_MODE_PARAMS = NV0080_CTRL_GR_TPC_PARTITION_MODE_PARAMS;
+
 struct NV0080_CTRL_GR_GET_CAPS_V2_PARAMS {
     NvU8 capsTbl[23];
     NV0080_CTRL_GR_ROUTE_INFO grRouteInfo;

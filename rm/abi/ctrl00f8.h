@@ -6,6 +6,22 @@
 
 namespace rm::abi {
 
+struct NV00F8_CTRL_ATTACH_MEM_INFO {
+    NvHandle hMemory;
+    NvU64 offset;
+    NvU64 mapOffset;
+    NvU64 mapLength;
+};
+static_assert(sizeof(NV00F8_CTRL_ATTACH_MEM_INFO) == 32);
+
+struct NV00F8_CTRL_ATTACH_MEM_PARAMS {
+    NV00F8_CTRL_ATTACH_MEM_INFO memInfos[64];
+    NvU16 numMemInfos;
+    NvU32 flags;
+    NvU16 numAttached;
+};
+static_assert(sizeof(NV00F8_CTRL_ATTACH_MEM_PARAMS) == 2064);
+
 struct NV_FABRIC_MEMORY_ATTRS {
     NvU32 kind;
     NvU64 pageSize;

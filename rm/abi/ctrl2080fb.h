@@ -25,6 +25,11 @@ struct NV2080_CTRL_CMD_FB_GET_FB_REGION_INFO_PARAMS {
 };
 static_assert(sizeof(NV2080_CTRL_CMD_FB_GET_FB_REGION_INFO_PARAMS) == 776);
 
+struct NV2080_CTRL_FB_DRAM_ENCRYPTION_INFOROM_SUPPORT_PARAMS {
+    NvU32 isSupported;
+};
+static_assert(sizeof(NV2080_CTRL_FB_DRAM_ENCRYPTION_INFOROM_SUPPORT_PARAMS) == 4);
+
 struct NV2080_CTRL_FB_DYNAMIC_OFFLINED_ADDRESS_INFO {
     NvU64 pageNumber;
     NvU8 source;
@@ -103,5 +108,10 @@ struct NV2080_CTRL_FB_GET_SEMAPHORE_SURFACE_LAYOUT_PARAMS {
     NvU32 caps;
 };
 static_assert(sizeof(NV2080_CTRL_FB_GET_SEMAPHORE_SURFACE_LAYOUT_PARAMS) == 32);
+
+struct NV2080_CTRL_FB_GET_STATUS_PARAMS {
+    NvU32 fbStatus;
+};
+static_assert(sizeof(NV2080_CTRL_FB_GET_STATUS_PARAMS) == 4);
 
 }  // namespace rm::abi

@@ -118,6 +118,18 @@ struct NV2080_CTRL_GPU_GET_ID_PARAMS {
 };
 static_assert(sizeof(NV2080_CTRL_GPU_GET_ID_PARAMS) == 4);
 
+struct NV2080_CTRL_GPU_GET_INFOROM_IMAGE_VERSION_PARAMS {
+    NvU8 version[16];
+};
+static_assert(sizeof(NV2080_CTRL_GPU_GET_INFOROM_IMAGE_VERSION_PARAMS) == 16);
+
+struct NV2080_CTRL_GPU_GET_INFOROM_OBJECT_VERSION_PARAMS {
+    char objectType[3];
+    NvU8 version;
+    NvU8 subversion;
+};
+static_assert(sizeof(NV2080_CTRL_GPU_GET_INFOROM_OBJECT_VERSION_PARAMS) == 5);
+
 struct NV2080_CTRL_GPU_GET_INFO_PARAMS {
     NvU32 gpuInfoListSize;
     NvP64 gpuInfoList;
@@ -158,6 +170,50 @@ struct NV2080_CTRL_GPU_GET_OEM_BOARD_INFO_PARAMS {
     NvU8 board965PartNumber[20];
 };
 static_assert(sizeof(NV2080_CTRL_GPU_GET_OEM_BOARD_INFO_PARAMS) == 136);
+
+struct NV2080_CTRL_GPU_GET_PIDS_PARAMS {
+    NvU32 idType;
+    NvU32 id;
+    NvU32 pidTblCount;
+    NvU32 pidTbl[950];
+};
+static_assert(sizeof(NV2080_CTRL_GPU_GET_PIDS_PARAMS) == 3812);
+
+struct NV2080_CTRL_GPU_PID_INFO_VIDEO_MEMORY_USAGE_DATA {
+    NvU64 memPrivate;
+    NvU64 memSharedOwned;
+    NvU64 memSharedDuped;
+    NvU64 protectedMemPrivate;
+    NvU64 protectedMemSharedOwned;
+    NvU64 protectedMemSharedDuped;
+};
+static_assert(sizeof(NV2080_CTRL_GPU_PID_INFO_VIDEO_MEMORY_USAGE_DATA) == 48);
+
+union NV2080_CTRL_GPU_PID_INFO_DATA {
+    NV2080_CTRL_GPU_PID_INFO_VIDEO_MEMORY_USAGE_DATA vidMemUsage;
+};
+static_assert(sizeof(NV2080_CTRL_GPU_PID_INFO_DATA) == 48);
+
+struct NV2080_CTRL_SMC_SUBSCRIPTION_INFO {
+    NvU32 computeInstanceId;
+    NvU32 gpuInstanceId;
+};
+static_assert(sizeof(NV2080_CTRL_SMC_SUBSCRIPTION_INFO) == 8);
+
+struct NV2080_CTRL_GPU_PID_INFO {
+    NvU32 pid;
+    NvU32 index;
+    NvU32 result;
+    NV2080_CTRL_GPU_PID_INFO_DATA data;
+    NV2080_CTRL_SMC_SUBSCRIPTION_INFO smcSubscription;
+};
+static_assert(sizeof(NV2080_CTRL_GPU_PID_INFO) == 72);
+
+struct NV2080_CTRL_GPU_GET_PID_INFO_PARAMS {
+    NvU32 pidInfoListCount;
+    NV2080_CTRL_GPU_PID_INFO pidInfoList[200];
+};
+static_assert(sizeof(NV2080_CTRL_GPU_GET_PID_INFO_PARAMS) == 14408);
 
 struct NV2080_CTRL_GPU_GET_SHORT_NAME_STRING_PARAMS {
     NvU8 gpuShortNameString[64];
@@ -203,6 +259,12 @@ struct NV2080_CTRL_GPU_QUERY_COMPUTE_MODE_RULES_PARAMS {
     NvU32 rules;
 };
 static_assert(sizeof(NV2080_CTRL_GPU_QUERY_COMPUTE_MODE_RULES_PARAMS) == 4);
+
+struct NV2080_CTRL_GPU_QUERY_ECC_CONFIGURATION_PARAMS {
+    NvU32 currentConfiguration;
+    NvU32 defaultConfiguration;
+};
+static_assert(sizeof(NV2080_CTRL_GPU_QUERY_ECC_CONFIGURATION_PARAMS) == 8);
 
 struct NV2080_CTRL_GPU_QUERY_ECC_EXCEPTION_STATUS {
     NvU64 count;

@@ -13,6 +13,11 @@ struct NV2080_CTRL_PERF_BOOST_PARAMS {
 };
 static_assert(sizeof(NV2080_CTRL_PERF_BOOST_PARAMS) == 8);
 
+struct NV2080_CTRL_PERF_GET_CURRENT_PSTATE_PARAMS {
+    NvU32 currPstate;
+};
+static_assert(sizeof(NV2080_CTRL_PERF_GET_CURRENT_PSTATE_PARAMS) == 4);
+
 struct NV2080_CTRL_PERF_GPUMON_ENGINE_UTIL_SAMPLE {
     NvU32 util;
     NvU32 vgpuScale;

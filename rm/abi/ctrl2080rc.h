@@ -18,4 +18,9 @@ struct NV2080_CTRL_RC_GET_ERROR_V2_PARAMS {
 };
 static_assert(sizeof(NV2080_CTRL_RC_GET_ERROR_V2_PARAMS) == 8200);
 
+struct NV2080_CTRL_RC_GET_WATCHDOG_INFO_PARAMS {
+    NvU32 watchdogStatusFlags;
+};
+static_assert(sizeof(NV2080_CTRL_RC_GET_WATCHDOG_INFO_PARAMS) == 4);
+
 }  // namespace rm::abi

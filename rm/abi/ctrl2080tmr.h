@@ -6,6 +6,11 @@
 
 namespace rm::abi {
 
+struct NV2080_CTRL_CMD_TIMER_SET_GR_TICK_FREQ_PARAMS {
+    NvBool bSetMaxFreq;
+};
+static_assert(sizeof(NV2080_CTRL_CMD_TIMER_SET_GR_TICK_FREQ_PARAMS) == 1);
+
 struct NV2080_CTRL_TIMER_GPU_CPU_TIME_SAMPLE {
     NvU64 cpuTime;
     NvU64 gpuTime;

@@ -71,4 +71,36 @@ const StructRow* find_struct(std::string_view name) {
 
 std::span<const StructRow> struct_rows() { return rows(); }
 
+namespace {
+
+struct Carried {
+    u32 id;
+    std::string_view name;
+};
+constexpr Carried kControlStructs[] = {
+#define CONTROL_PARAMS(id, name) {id, #name},
+#define CLASS_PARAMS(id, name)
+#include "rm/abi/params.def"
+#undef CONTROL_PARAMS
+#undef CLASS_PARAMS
+};
+constexpr Carried kClassStructs[] = {
+#define CONTROL_PARAMS(id, name)
+#define CLASS_PARAMS(id, name) {id, #name},
+#include "rm/abi/params.def"
+#undef CONTROL_PARAMS
+#undef CLASS_PARAMS
+};
+
+std::string_view carried(std::span<const Carried> rows, u32 id) {
+    for (const Carried& row : rows)
+        if (row.id == id) return row.name;
+    return {};
+}
+
+}  // namespace
+
+std::string_view control_struct(u32 control_id) { return carried(kControlStructs, control_id); }
+std::string_view class_struct(u32 class_id) { return carried(kClassStructs, class_id); }
+
 }  // namespace rm::abi

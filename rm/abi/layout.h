@@ -24,4 +24,8 @@ struct StructRow {
 const StructRow* find_struct(std::string_view name);
 std::span<const StructRow> struct_rows();
 
+// The struct that a control or an allocation of a class carries; empty: none of ours (params.def).
+std::string_view control_struct(u32 control_id);
+std::string_view class_struct(u32 class_id);
+
 }  // namespace rm::abi

@@ -269,14 +269,17 @@ Status Adapter::read_static_info() {
     info_.gid = info.slice("gidInfo.data");
     info_.gid.resize(16);
 
-    std::optional<NV2080_CTRL_CMD_FB_GET_FB_REGION_INFO_PARAMS> regions =
-        load<NV2080_CTRL_CMD_FB_GET_FB_REGION_INFO_PARAMS>(bytes, info.offset("fbRegionInfoParams"));
-    if (!regions || regions->numFBRegions == 0 || regions->numFBRegions > std::size(regions->fbRegion))
-        return NV_ERR_INVALID_DATA;
+    // The regions' size differs between versions: each is found by the table's stride.
+    constexpr u32 kRegionsMax = std::size(NV2080_CTRL_CMD_FB_GET_FB_REGION_INFO_PARAMS{}.fbRegion);
+    std::optional<FieldPlace> table = field_place(version_, "GspStaticConfigInfo", "fbRegionInfoParams.fbRegion");
+    u64 count = info.get("fbRegionInfoParams.numFBRegions");
+    if (!table || count == 0 || count > kRegionsMax) return NV_ERR_INVALID_DATA;
+    u64 stride = table->bytes / kRegionsMax;
     fb_.clear();
     u64 previous_limit = 0;
-    for (u32 i = 0; i < regions->numFBRegions; ++i) {
-        const NV2080_CTRL_CMD_FB_GET_FB_REGION_FB_REGION_INFO& region = regions->fbRegion[i];
+    for (u64 i = 0; i < count; ++i) {
+        std::span<const u8> entry = std::span<const u8>(bytes).subspan(table->offset + i * stride);
+        auto region = load_prefix<NV2080_CTRL_CMD_FB_GET_FB_REGION_FB_REGION_INFO>(entry);
         bool ascending = i == 0 || region.base > previous_limit;
         if (region.limit < region.base || region.limit >= (u64{1} << 40) || !ascending) return NV_ERR_INVALID_DATA;
         previous_limit = region.limit;

@@ -11,26 +11,13 @@ ControlUnit::Handler ControlUnit::handler_of(u32 cmd) {
         Handler handler;
     };
     static constexpr Row rows[] = {
-#define CONTROL_HANDLER(control, rung, function) {abi::control, &ControlUnit::function},
-#define CONTROL_FORWARD(control)
+#define CONTROL_HANDLER(control, rung, function, source) {abi::control, &ControlUnit::function},
 #include "rm/client/control_handlers.def"
 #undef CONTROL_HANDLER
-#undef CONTROL_FORWARD
     };
     for (const Row& row : rows)
         if (row.cmd == cmd) return row.handler;
     return nullptr;
-}
-
-bool ControlUnit::forwarded(u32 cmd) {
-    static constexpr u32 rows[] = {
-#define CONTROL_HANDLER(control, rung, function)
-#define CONTROL_FORWARD(control) abi::control,
-#include "rm/client/control_handlers.def"
-#undef CONTROL_HANDLER
-#undef CONTROL_FORWARD
-    };
-    return std::find(std::begin(rows), std::end(rows), cmd) != std::end(rows);
 }
 
 Status ControlUnit::unknown(const ControlCall& call) {
@@ -40,8 +27,10 @@ Status ControlUnit::unknown(const ControlCall& call) {
     return NV_ERR_NOT_SUPPORTED;
 }
 
-Status ControlUnit::forward(ControlCall& call, bool copyout_on_error) {
+Status ControlUnit::forward(ControlCall& call) {
     if (!context_.adapter.started()) return NV_ERR_INVALID_STATE;
+    const ControlRow* row = abi::find_control(call.cmd);
+    bool copyout_on_error = row != nullptr && RMCTRL_FLAGS_COPYOUT_ON_ERROR::get(row->flags) != 0;
     return context_.adapter.rpc().rm_control(call.client.handle, call.object.handle, call.cmd, call.params,
                                              copyout_on_error);
 }
@@ -50,8 +39,8 @@ Status ControlUnit::control(ControlCall& call) {
     // What the kernel cannot read it passes on: ids with bit 15, and everything on the binary objects.
     std::string_view type = call.object.internal_class();
     bool below_device = call.object.handle != call.client.handle && call.object.row().internal_class != "Event";
-    if (type == "BinaryApi" || type == "BinaryApiPrivileged") return forward(call, false);
-    if (RM_GSS_LEGACY_MASK::get(call.cmd) != 0 && below_device) return forward(call, false);
+    if (type == "BinaryApi" || type == "BinaryApiPrivileged") return forward(call);
+    if (RM_GSS_LEGACY_MASK::get(call.cmd) != 0 && below_device) return forward(call);
     if (!control_exported_by(call.cmd, type)) return unknown(call);
     const ControlRow* row = abi::find_control(call.cmd);
     if (row == nullptr) return unknown(call);
@@ -63,8 +52,7 @@ Status ControlUnit::control(ControlCall& call) {
     bool needs_root = (row->flags & RMCTRL_FLAGS_PRIVILEGED) != 0 || RMCTRL_FLAGS_NON_PRIVILEGED::get(row->flags) == 0;
     if (needs_root && !call.privileged) return NV_ERR_INSUFFICIENT_PERMISSIONS;
     if (Handler handler = handler_of(call.cmd)) return (this->*handler)(call);
-    if (RMCTRL_FLAGS_ROUTE_TO_PHYSICAL::get(row->flags) != 0 || forwarded(call.cmd))
-        return forward(call, RMCTRL_FLAGS_COPYOUT_ON_ERROR::get(row->flags) != 0);
+    if (RMCTRL_FLAGS_ROUTE_TO_PHYSICAL::get(row->flags) != 0) return forward(call);
     return unknown(call);
 }
 

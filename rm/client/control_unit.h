@@ -36,8 +36,7 @@ public:
 private:
     using Handler = Status (ControlUnit::*)(ControlCall&);
     static Handler handler_of(u32 cmd);
-    static bool forwarded(u32 cmd);
-    Status forward(ControlCall& call, bool copyout_on_error);
+    Status forward(ControlCall& call);
     Status unknown(const ControlCall& call);
 
     Status zeroes(ControlCall& call);

@@ -22,7 +22,7 @@ Imported import_text(const std::string& text) {
     std::istringstream lines(text);
     std::unique_ptr<Writer> writer;
     Imported out;
-    out.result = import_json_lines("r.jsonl", lines, [&](const Header& header) -> Writer& {
+    out.result = import_json_lines("r.jsonl", lines, {}, [&](const Header& header) -> Writer& {
         writer = std::make_unique<Writer>(header);
         return *writer;
     });
@@ -81,7 +81,7 @@ TEST_CASE("trace import: accesses carry the argument struct, the parameters and 
 TEST_CASE("trace import: show reads as it is kept in the tree") {
     std::istringstream lines(excerpt());
     std::unique_ptr<Writer> writer;
-    import_json_lines("r.jsonl", lines, [&](const Header& header) -> Writer& {
+    import_json_lines("r.jsonl", lines, {}, [&](const Header& header) -> Writer& {
         writer = std::make_unique<Writer>(header);
         return *writer;
     });

@@ -1,0 +1,37 @@
+// Replays an imported recording: the same calls with the same arguments on this machine's driver. Nothing of its times is known and its
+// chip is another one, so statuses are compared exactly, replies field by field (reply_report.h), and values that the recorded driver
+// chose are exchanged for ours (translation.h).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "guest_harness/trace/player.h"
+#include "guest_harness/trace/reply_report.h"
+
+namespace harness::trace {
+
+struct ImportOutcome {
+    ReplyReport rm;    // /dev/nvidiactl, /dev/nvidia0
+    ReplyReport uvm;   // /dev/nvidia-uvm
+    u64 uvm_set_apart = 0;  // calls on a node that this driver does not offer
+    u64 work_not_run = 0;   // submissions: methods of the recorded chip
+    std::vector<std::string> status_differences;  // one sentence each
+    RunSummary summary;
+    std::map<std::string, sim::Unmodelled::Entry, std::less<>> unmodelled;
+    bool any_invented = false;
+    std::string stuck;  // not empty: the crossing that never ended
+
+    // Every RM call gave the recorded status and every other reply is explained by a rule.
+    bool as_expected() const;
+};
+
+// True: the trace was made by `import`.
+bool is_import(const Header& header);
+
+// On a machine as the header says. Only on_start, on_end and progress of the options are used, and the seed.
+// Throws HostError: damaged trace, unknown chip or driver.
+ImportOutcome play_import(const OpenTrace& open, const PlayOptions& options);
+
+}  // namespace harness::trace
