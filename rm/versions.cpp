@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 
 #include "rm/abi/classes.h"
 #include "rm/abi/controls.h"
@@ -47,6 +48,7 @@ constexpr StructDelta kStructs[] = {
 #define FIELD_GONE(node, name, field)
 #define CONTROL_BYTES(node, id, bytes)
 #define ALLOC_BYTES(node, id, bytes)
+#include "rm/layout_deltas.def"
 #include "rm/version_deltas.def"
 #undef STRUCT_BYTES
 #undef FIELD_AT
@@ -56,6 +58,7 @@ constexpr FieldDelta kFields[] = {
 #define STRUCT_BYTES(node, name, bytes)
 #define FIELD_AT(node, name, field, offset, bytes) {Node::node, #name, field, offset, bytes},
 #define FIELD_GONE(node, name, field) {Node::node, #name, field, kAbsent, 0},
+#include "rm/layout_deltas.def"
 #include "rm/version_deltas.def"
 #undef FIELD_AT
 #undef FIELD_GONE
@@ -143,16 +146,40 @@ constexpr DriverVersion kVersions[] = {
 const DriverVersion& node_row(Node node) { return kVersions[static_cast<std::size_t>(node)]; }
 
 // The first row found on the way from `version` to the root that satisfies `matches`.
-template <typename Row, std::size_t N, typename Matches>
-const Row* find_delta(const DriverVersion& version, const Row (&rows)[N], Matches matches) {
+template <typename Rows, typename Matches>
+auto find_delta(const DriverVersion& version, const Rows& rows, Matches matches) -> decltype(&*std::begin(rows)) {
     const DriverVersion* at = &version;
     while (true) {
-        for (const Row& row : rows) {
+        for (const auto& row : rows) {
             if (row.node == at->node && matches(row)) return &row;
         }
         if (at->parent == at->node) return nullptr;
         at = &node_row(at->parent);
     }
+}
+
+// The field rows of one struct: they stand together in runs, and lookups are many.
+const std::vector<FieldDelta>& fields_of(std::string_view name) {
+    static const std::map<std::string_view, std::vector<FieldDelta>> by_struct = [] {
+        std::map<std::string_view, std::vector<FieldDelta>> out;
+        for (const FieldDelta& row : kFields) out[row.name].push_back(row);
+        return out;
+    }();
+    static const std::vector<FieldDelta> none;
+    auto it = by_struct.find(name);
+    return it == by_struct.end() ? none : it->second;
+}
+
+u32 elements(std::string_view dims) {
+    u32 product = 1;
+    while (!dims.empty()) {
+        std::size_t comma = std::min(dims.find(','), dims.size());
+        u32 value = 1;
+        std::from_chars(dims.data(), dims.data() + comma, value);
+        product *= std::max(value, 1u);
+        dims.remove_prefix(std::min(comma + 1, dims.size()));
+    }
+    return product;
 }
 
 }  // namespace
@@ -205,7 +232,7 @@ u32 struct_bytes(const DriverVersion& version, std::string_view name) {
 
 std::optional<FieldPlace> field_place(const DriverVersion& version, std::string_view struct_name, std::string_view field) {
     const FieldDelta* row =
-        find_delta(version, kFields, [&](const FieldDelta& delta) { return delta.name == struct_name && delta.field == field; });
+        find_delta(version, fields_of(struct_name), [&](const FieldDelta& delta) { return delta.field == field; });
     if (row != nullptr) {
         if (row->offset == kAbsent) return std::nullopt;
         return FieldPlace{row->offset, row->bytes};
@@ -216,11 +243,73 @@ std::optional<FieldPlace> field_place(const DriverVersion& version, std::string_
         if (member.name == field) return FieldPlace{member.offset, member.bytes};
         // A field of a nested struct: "fbRegionInfoParams.numFBRegions".
         if (field.size() > member.name.size() + 1 && field.starts_with(member.name) && field[member.name.size()] == '.') {
+            std::optional<FieldPlace> outer = field_place(version, struct_name, member.name);
             std::optional<FieldPlace> inner = field_place(version, member.type, field.substr(member.name.size() + 1));
-            if (inner) return FieldPlace{member.offset + inner->offset, inner->bytes};
+            if (outer && inner) return FieldPlace{outer->offset + inner->offset, inner->bytes};
         }
     }
     return std::nullopt;
+}
+
+void each_field(const DriverVersion& version, std::string_view struct_name, const std::function<void(const FieldSpan&)>& visit) {
+    const abi::StructRow* layout = abi::find_struct(struct_name);
+    if (layout == nullptr) return;
+    for (const abi::FieldRow& row : layout->fields) {
+        std::optional<FieldPlace> place = field_place(version, struct_name, row.name);
+        if (!place || place->bytes == 0) continue;
+        u32 count = elements(row.dims);
+        u32 element = row.bytes / count;
+        if (abi::find_struct(row.type) != nullptr) element = struct_bytes(version, row.type);
+        // Unnamed structs may grow where basic types cannot: then their number has stayed.
+        else if (row.type == "struct") element = place->bytes % element == 0 ? element : place->bytes / count;
+        if (element == 0) continue;
+        visit({row.name, row.type, place->offset, element, place->bytes / element});
+    }
+}
+
+bool same_as_root(const DriverVersion& version, std::string_view struct_name) {
+    for (const DriverVersion* at = &version; at->parent != at->node; at = &node_row(at->parent))
+        for (const StructDelta& row : kStructs)
+            if (row.node == at->node && row.name == struct_name) return false;
+    const abi::StructRow* layout = abi::find_struct(struct_name);
+    if (layout == nullptr) return true;
+    return std::all_of(layout->fields.begin(), layout->fields.end(), [&](const abi::FieldRow& row) {
+        return abi::find_struct(row.type) == nullptr || same_as_root(version, row.type);
+    });
+}
+
+namespace {
+
+void recast_into(const DriverVersion& from, const DriverVersion& to, std::string_view name, std::span<const u8> in, std::span<u8> out) {
+    std::vector<FieldSpan> theirs;
+    each_field(from, name, [&](const FieldSpan& field) { theirs.push_back(field); });
+    each_field(to, name, [&](const FieldSpan& field) {
+        auto same = std::find_if(theirs.begin(), theirs.end(), [&](const FieldSpan& other) { return other.name == field.name; });
+        if (same == theirs.end()) return;
+        for (u64 i = 0; i < std::min(field.count, same->count); ++i) {
+            u64 source = same->offset + i * same->bytes;
+            u64 target = field.offset + i * field.bytes;
+            if (source + same->bytes > in.size() || target + field.bytes > out.size()) return;
+            std::span<const u8> element = in.subspan(source, same->bytes);
+            std::span<u8> place = out.subspan(target, field.bytes);
+            if (abi::find_struct(field.type) != nullptr) recast_into(from, to, field.type, element, place);
+            else std::copy_n(element.begin(), std::min(element.size(), place.size()), place.begin());
+        }
+    });
+}
+
+}  // namespace
+
+std::vector<u8> recast(const DriverVersion& from, const DriverVersion& to, std::string_view struct_name, std::span<const u8> bytes) {
+    std::vector<u8> out(struct_bytes(to, struct_name));
+    recast_into(from, to, struct_name, bytes, out);
+    return out;
+}
+
+const DriverVersion& root_version() {
+    const DriverVersion* at = &kVersions[0];
+    while (at->parent != at->node) at = &node_row(at->parent);
+    return *at;
 }
 
 std::optional<u32> control_bytes(const DriverVersion& version, u32 control_id) {

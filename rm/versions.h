@@ -2,7 +2,9 @@
 // changed (rm/versions.def, rm/version_deltas.def).
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +41,21 @@ struct FieldPlace {
 u32 struct_bytes(const DriverVersion& version, std::string_view name);
 // Where a field is; a nested field's name is dotted, arrays are named without index. Empty: the version has no such field.
 std::optional<FieldPlace> field_place(const DriverVersion& version, std::string_view struct_name, std::string_view field);
+// The fields of a struct in that version that 570.144 has too; a nested struct is one field with that struct's name as its type.
+struct FieldSpan {
+    std::string_view name;
+    std::string_view type;
+    u32 offset = 0;
+    u32 bytes = 0;  // of one element
+    u32 count = 1;
+};
+void each_field(const DriverVersion& version, std::string_view struct_name, const std::function<void(const FieldSpan&)>& visit);
+// 570.144, whose layouts the code knows as C++ structs.
+const DriverVersion& root_version();
+// The struct and what is nested in it look as at the root.
+bool same_as_root(const DriverVersion& version, std::string_view struct_name);
+// The same values in another version's layout: every field that both have, arrays as far as both go; the rest is zero.
+std::vector<u8> recast(const DriverVersion& from, const DriverVersion& to, std::string_view struct_name, std::span<const u8> bytes);
 // Size of a control's parameters. Empty: no such control in that version.
 std::optional<u32> control_bytes(const DriverVersion& version, u32 control_id);
 // Size of a class's allocation parameters. Empty: not in that version's resource list.

@@ -54,6 +54,15 @@ CONTROLS = """
 0xcb330101 0x90f10101 0x90f10102 0x90f10103 0x90f10104 0x90f10105 0x90f10106 0x90f10107 0x00de0001 0xde0001 0x9010102 0x410110 0x410103
 0x20800a61 0x20800a9b 0x20800a9d 0x20800ac3 0x20800aff
 """.split()
+# Controls without a name in the headers. The first two: nvproxy's names, flags of the export table; the others: observed at 580.159.04.
+UNNAMED_CONTROLS = [
+    ("NV2080_CTRL_CMD_GPU_ACQUIRE_COMPUTE_MODE_RESERVATION", 0x20800145, 0, "0x118"),
+    ("NV2080_CTRL_CMD_GPU_RELEASE_COMPUTE_MODE_RESERVATION", 0x20800146, 0, "0x118"),
+    ("control_20808159", 0x20808159, 332, "0x0"),
+    ("control_20808162", 0x20808162, 1, "0x0"),
+    ("control_20809038", 0x20809038, 4, "0x0"),
+    ("control_20810108", 0x20810108, 992, "0x0"),
+]
 CONSTANTS = [  # (output, head comment, name patterns)
     ("flags_nvos.h", "Flag words of the RM calls",
          r"^(NVOS02_FLAGS|NVOS03_FLAGS|NVOS04_FLAGS|NVOS32_FUNCTION|NVOS32_TYPE|NVOS32_ALLOC_FLAGS|NVOS32_ATTR|"
@@ -125,9 +134,9 @@ class Abi:
         for row in load(self.dir, "controls.tsv")[1]:
             number = int(row[1], 16)
             wanted = number in {int(c, 16) for c in CONTROLS} | self.used or not skip.search(row[0])
-            if number in ids and row[2] and wanted:
-                if self.resolve(row[2]):
-                    names.append(row[2])
+            carried = row[2] or row[6]
+            if number in ids and wanted and carried and self.resolve(carried):
+                names.append(carried)
         return sorted(set(names)), missing
 
     def closure(self, names):
@@ -196,6 +205,8 @@ class Abi:
                 lines.append(f"{indent}{'union' if is_union else 'struct'} {{")
                 self.emit_members(inner, indent + "    ", lines, layout if not suffix else None, prefix + head + ".", is_union)
                 lines.append(f"{indent}}} {head}{suffix};")
+                if suffix and layout is not None:  # an array of unnamed structs: one row, its inside is bytes
+                    layout.append((prefix + head, container[0][1], container[0][2], "struct", container[0][4]))
                 index += len(group)
                 last_end = rows[index][1] if index < len(rows) else 0
                 continue
@@ -397,7 +408,12 @@ class Abi:
             if not re.match(r"^[A-Za-z_]\w*$", row[0]) or row[0] in self.controls:
                 continue
             self.controls[row[0]] = int(row[1], 16)
-            lines.append(f"RM_CONTROL({row[0]}, {row[1]}, {row[3] or 0}, {row[8] or '0x0'})")
+            size = row[7] if row[3] in ("", "0") and row[7] else row[3] or 0  # the export table knows what the headers hide
+            lines.append(f"RM_CONTROL({row[0]}, {row[1]}, {size}, {row[8] or '0x0'})")
+        for name, number, size, flags in UNNAMED_CONTROLS:
+            self.controls[name] = number
+            lines.append(f"RM_CONTROL({name}, 0x{number:08x}, {size}, {flags})")
+        lines[3:] = sorted(lines[3:], key=lambda line: int(line.split(", ")[1], 16))
         self.out["controls.def"] = "\n".join(lines) + "\n"
         lines = ["// Which struct of layout.def a control or an allocation carries; one without a row is bytes to us.",
                  "//    CONTROL_PARAMS(control id, struct)   CLASS_PARAMS(class id, struct)",

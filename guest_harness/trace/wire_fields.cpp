@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "rm/abi/ioctls.h"
 #include "rm/abi/layout.h"
 
@@ -13,21 +11,6 @@ namespace harness::trace {
 namespace {
 
 constexpr int kDepthMax = 6;  // the driver's structs nest three deep
-
-// "2,3" -> 6 elements; empty -> 1.
-u32 elements(std::string_view dims) {
-    u32 product = 1;
-    while (!dims.empty()) {
-        std::size_t comma = dims.find(',');
-        u32 value = 1;
-        std::string_view word = dims.substr(0, comma);
-        std::from_chars(word.data(), word.data() + word.size(), value);
-        product *= value;
-        if (comma == std::string_view::npos) break;
-        dims.remove_prefix(comma + 1);
-    }
-    return product;
-}
 
 std::string_view last_part(std::string_view name) {
     std::size_t dot = name.rfind('.');
@@ -39,23 +22,17 @@ struct Walk {
     const std::function<void(const WireField&)>& visit;
 
     void into(std::string_view struct_name, const std::string& prefix, u64 base, int depth) const {
-        const rm::abi::StructRow* layout = rm::abi::find_struct(struct_name);
-        if (layout == nullptr || depth > kDepthMax) return;
-        for (const rm::abi::FieldRow& row : layout->fields) {
-            std::optional<rm::FieldPlace> place = rm::field_place(version, struct_name, row.name);
-            if (!place) continue;  // not in this version
-            u32 count = std::max(1u, elements(row.dims));
-            const rm::abi::StructRow* inner = rm::abi::find_struct(row.type);
-            std::string path = prefix + std::string(row.name);
-            if (inner == nullptr) {
-                visit({path, last_part(row.name), row.type, base + place->offset, place->bytes / count, count});
-                continue;
+        if (depth > kDepthMax) return;
+        rm::each_field(version, struct_name, [&](const rm::FieldSpan& field) {
+            std::string path = prefix + std::string(field.name);
+            if (rm::abi::find_struct(field.type) == nullptr) {
+                visit({path, last_part(field.name), field.type, base + field.offset, field.bytes, field.count});
+                return;
             }
-            u32 stride = rm::struct_bytes(version, row.type);
-            for (u32 i = 0; i < count && stride != 0; ++i)
-                into(row.type, count == 1 ? path + "." : fmt::format("{}[{}].", path, i), base + place->offset + u64{i} * stride,
-                     depth + 1);
-        }
+            for (u32 i = 0; i < field.count; ++i)
+                into(field.type, field.count == 1 ? path + "." : fmt::format("{}[{}].", path, i),
+                     base + field.offset + u64{i} * field.bytes, depth + 1);
+        });
     }
 };
 

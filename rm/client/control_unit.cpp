@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "rm/abi/layout.h"
+
 namespace rm::client {
 
 ControlUnit::Handler ControlUnit::handler_of(u32 cmd) {
@@ -35,6 +37,18 @@ Status ControlUnit::forward(ControlCall& call) {
                                              copyout_on_error);
 }
 
+// Handlers know the layout of 570.144; a version that has another one gets its values moved.
+Status ControlUnit::answer(ControlCall& call, Handler handler) {
+    std::string_view name = abi::control_struct(call.cmd);
+    if (handler == &ControlUnit::forward || name.empty() || same_as_root(context_.version, name)) return (this->*handler)(call);
+    std::vector<u8> params = recast(context_.version, root_version(), name, call.params);
+    ControlCall inner{call.client, call.object, call.cmd, params, call.user, call.privileged};
+    Status status = (this->*handler)(inner);
+    std::vector<u8> back = recast(root_version(), context_.version, name, params);
+    std::copy_n(back.begin(), std::min(back.size(), call.params.size()), call.params.begin());
+    return status;
+}
+
 Status ControlUnit::control(ControlCall& call) {
     // What the kernel cannot read it passes on: ids with bit 15, and everything on the binary objects.
     std::string_view type = call.object.internal_class();
@@ -51,7 +65,7 @@ Status ControlUnit::control(ControlCall& call) {
     }
     bool needs_root = (row->flags & RMCTRL_FLAGS_PRIVILEGED) != 0 || RMCTRL_FLAGS_NON_PRIVILEGED::get(row->flags) == 0;
     if (needs_root && !call.privileged) return NV_ERR_INSUFFICIENT_PERMISSIONS;
-    if (Handler handler = handler_of(call.cmd)) return (this->*handler)(call);
+    if (Handler handler = handler_of(call.cmd)) return answer(call, handler);
     if (RMCTRL_FLAGS_ROUTE_TO_PHYSICAL::get(row->flags) != 0) return forward(call);
     return unknown(call);
 }

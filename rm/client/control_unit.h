@@ -36,6 +36,7 @@ public:
 private:
     using Handler = Status (ControlUnit::*)(ControlCall&);
     static Handler handler_of(u32 cmd);
+    Status answer(ControlCall& call, Handler handler);
     Status forward(ControlCall& call);
     Status unknown(const ControlCall& call);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "rm/abi/controls.h"
+#include "rm/abi/layout.h"
 #include "rm/gsp/controls.h"
 #include "rm/gsp/gsp_impl.h"
 
@@ -61,12 +62,17 @@ NV_STATUS Gsp::Impl::control(gsp::ControlCall& call) {
     if (!bytes) return refuse(fmt::format(", not in {}", version_name(version_)));
     if (call.params.size() != *bytes) return abi::NV_ERR_INVALID_ARGUMENT;
     if (entry->rung == gsp::ControlRung::Zeroed) std::fill(call.params.begin(), call.params.end(), u8{0});
-    if (entry->handler != &Impl::ctrl_none) {
-        // Handlers know the layout of 570.144.
-        const abi::ControlRow* row = abi::find_control(call.cmd);
-        if (row != nullptr && row->params_bytes != *bytes) return refuse(fmt::format(", layout of {}", version_name(version_)));
-    }
-    return (this->*entry->handler)(call);
+    // Handlers know the layout of 570.144; a version that has another one gets its values moved.
+    std::string_view name = abi::control_struct(call.cmd);
+    bool moved = entry->handler != &Impl::ctrl_none && !name.empty() && !same_as_root(version_, name);
+    if (!moved) return (this->*entry->handler)(call);
+    if (struct_bytes(version_, name) != *bytes) return refuse(fmt::format(", layout of {}", version_name(version_)));
+    std::vector<u8> params = recast(version_, root_version(), name, call.params);
+    gsp::ControlCall inner{call.object, call.cmd, params};
+    NV_STATUS status = (this->*entry->handler)(inner);
+    std::vector<u8> back = recast(root_version(), version_, name, params);
+    std::copy(back.begin(), back.end(), call.params.begin());
+    return status;
 }
 
 }  // namespace rm
