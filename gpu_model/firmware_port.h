@@ -34,9 +34,10 @@ struct ChipError {
     u32 runlist_id = 0;
     u32 chid = ~u32{0};
     u32 engine_fault_id = 0;  // NV_PFAULT mmu engine id
-    u32 info = 0;             // source specific: PBDMA INTR_0 bits, LAUNCHERR code, fault type
-    u32 info2 = 0;            // PBDMA INTR_1 bits, access type
-    u64 address = 0;          // faulting VA, or pushbuffer VA
+    u32 info = 0;             // source specific: PBDMA INTR_0 bits, LAUNCHERR code, fault type, NV_PGRAPH_INTR bits
+    u32 info2 = 0;            // PBDMA INTR_1 bits, access type, class error code or HWW_ESR value
+    u64 address = 0;          // faulting VA, pushbuffer VA, or BAR0 offset of the HWW_ESR
+    u32 class_id = 0;         // graphics: of the method that trapped
     u32 method = 0;
     u32 data = 0;
 };

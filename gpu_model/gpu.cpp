@@ -33,6 +33,7 @@ Gpu::Units::Units(sim::Kernel& kernel_in, const ChipSpec& spec_in, PciHost& pci_
       pramin(pbus, memory),
       host(kernel_in, spec_in, timing, memory, mmu, intr, ptimer, *this),
       ce_unit(kernel_in),
+      gr_regs(kernel_in),
       usermode(kernel_in, ptimer, [this](u32 word) { host.doorbell(word); }),
       bar0(kernel_in),
       gsp(kernel_in, bar0, memory, mmu_regs, intr) {
@@ -47,7 +48,7 @@ void Gpu::Units::build_engines() {
     for (u32 index = 0; index < spec.engines.size(); ++index) {
         switch (spec.engines[index].kind) {
             case EngineKind::Graphics:
-                compute = std::make_unique<Compute>(kernel, spec, index, mmu, intr, ptimer, host);
+                compute = std::make_unique<Compute>(kernel, spec, index, timing, mmu, intr, ptimer, gr_regs, host);
                 host.attach_engine(index, *compute);
                 break;
             case EngineKind::Ce:
@@ -83,6 +84,7 @@ void Gpu::Units::map_bar0() {
         {0x110000, 0x111FFF, gsp.gsp()},
         {0x118000, 0x118FFF, identity},    // PGC6
         {0x1FA000, 0x1FAFFF, mmu_regs},    // WPR2
+        {0x400000, 0x407FFF, gr_regs},     // PGRAPH: front end
         {0x625000, 0x625FFF, identity},    // PDISP: the VGA workspace only
         {0x700000, 0x7FFFFF, pramin},
         {0x800000, 0x807FFF, host},        // CCSR
@@ -109,6 +111,7 @@ void Gpu::Units::reset(bool cold) {
     for (const auto& ce : ces) ce->reset();
     ce_unit.reset();
     compute->reset();
+    gr_regs.reset();
     gsp.reset();
     faults.reset();
     mmu_regs.reset();
@@ -143,6 +146,7 @@ void Gpu::Units::visit(sim::StateVisitor& visitor) {
     visitor.field("ce_unit", ce_unit);
     for (const auto& ce : ces) visitor.field(ce->name(), *ce);
     visitor.field("compute", *compute);
+    visitor.field("gr_regs", gr_regs);
     visitor.field("usermode", usermode);
     visitor.field("gsp", gsp);
     visitor.field("vram", vram);

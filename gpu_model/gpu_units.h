@@ -54,6 +54,7 @@ struct Gpu::Units final : private HostListener {
     Host host;
     CeUnit ce_unit;
     std::vector<std::unique_ptr<Ce>> ces;  // in the order of spec.engines
+    GrRegs gr_regs;
     std::unique_ptr<Compute> compute;
     Usermode usermode;
     Bar0 bar0;

@@ -22,6 +22,9 @@ enum class ReleaseFormat : sim::u64 {
     ReportOneWord = 32,
     ReportFourWord = 33,
     ReportReduction = 34,
+    InlineOneWord = 48,  // at the end of an inline transfer
+    InlineFourWord = 49,
+    InlineReduction = 50,
 };
 // ce_launch.outcome; LAUNCHERR codes are added to LaunchErr.
 enum class CeOutcome : sim::u64 { Done = 0, Skipped = 1, Fault = 2, LaunchErr = 0x100 };

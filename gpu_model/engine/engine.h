@@ -2,6 +2,7 @@
 // context.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "gpu_model/addresses.h"
@@ -35,12 +36,22 @@ enum class MethodResult : u8 {
     Error,          // the engine has already raised its own interrupt / fault and stopped the channel
 };
 
+// What an engine found wrong, in the words of ChipError (firmware_port.h).
+struct EngineError {
+    u32 info = 0;      // copy engine: LAUNCHERR code; graphics: bits of NV_PGRAPH_INTR
+    u32 info2 = 0;     // copy engine: the launch word; graphics: the class error code, or the unit's HWW_ESR
+    u64 address = 0;   // graphics: BAR0 offset of that HWW_ESR
+    u32 class_id = 0;  // graphics; with it, the method that trapped
+    u32 method = 0;
+    u32 data = 0;
+};
+
 // What an engine asks of the host engine.
 class EngineHost {
 public:
     virtual void engine_ready(u32 engine_index) = 0;                        // room again, or idle now
     virtual void engine_fault(u32 engine_index, u32 chid, const MmuFault& fault) = 0;  // non-replayable: channel stops
-    virtual void engine_error(u32 engine_index, u32 chid, u32 code, u32 info) = 0;     // LAUNCHERR, class error
+    virtual void engine_error(u32 engine_index, u32 chid, const EngineError& error) = 0;  // the channel stops
 
 protected:
     ~EngineHost() = default;
@@ -58,6 +69,13 @@ public:
     // `result` is that of the first one not taken. The default calls method().
     virtual u32 methods(const ChannelContext& channel, u32 subchannel, u32 method, u32 increment, const u32* data,
                         u32 count, MethodResult& result);
+    // Time that the methods taken since the last call cost beyond their decoding.
+    virtual u64 take_cost_ps() { return 0; }
+    // What the engine has in hand for a channel, for reports; starts with a space, or is empty.
+    virtual std::string describe(u32 chid) const {
+        static_cast<void>(chid);
+        return {};
+    }
     // All work of that channel done and visible.
     virtual bool idle(u32 chid) const = 0;
     // The channel is gone or reset: drop its work and state.

@@ -22,6 +22,7 @@ constexpr MethodDef nvc5b5_rows[] = {
 };
 
 #define METHOD(name, offset, count) {MethodDef::Kind::Method, #name, offset, count},
+#define METHOD_ARRAY(name, offset, count, stride) {MethodDef::Kind::Method, #name, offset, count, stride},
 #define FIELD(method, name, hi, lo) {MethodDef::Kind::Field, #name, hi, lo},
 #define VALUE(method, field, name, value) {MethodDef::Kind::Value, #name, value, 0},
 constexpr MethodDef nvc5c0_rows[] = {
@@ -42,7 +43,7 @@ constexpr MethodTable tables[] = {
 std::optional<MethodRef> MethodTable::find(u32 offset) const {
     if (!has(offset)) return std::nullopt;
     std::size_t row = (*index_)[offset / 4];
-    return MethodRef{row, (offset - rows_[row].first) / 4};
+    return MethodRef{row, (offset - rows_[row].first) / rows_[row].stride};
 }
 
 std::string MethodTable::method_name(u32 offset) const {

@@ -19,6 +19,9 @@ struct MethodDef {
     std::string_view name;
     u32 first;   // Method: byte offset; Field: high bit; Value: the value
     u32 second;  // Method: array count;  Field: low bit
+    u32 stride = 4;  // Method: bytes from element to element
+
+    u32 element(u32 index) const { return first + stride * index; }
 };
 
 struct MethodRef {
@@ -38,7 +41,9 @@ public:
         for (u16& entry : index) entry = kNoMethod;
         for (std::size_t row = 0; row < rows.size(); ++row) {
             if (rows[row].kind != MethodDef::Kind::Method) continue;
-            for (u32 i = 0; i < rows[row].second; ++i) index[rows[row].first / 4 + i] = static_cast<u16>(row);
+            for (u32 i = 0; i < rows[row].second; ++i) {
+                index[(rows[row].first + rows[row].stride * i) / 4] = static_cast<u16>(row);
+            }
         }
         return index;
     }
@@ -89,6 +94,7 @@ namespace gpu::nvc5b5 {
 }  // namespace gpu::nvc5b5
 
 #define METHOD(name, offset, count) inline constexpr ::sim::u32 name = offset;
+#define METHOD_ARRAY(name, offset, count, stride) inline constexpr ::sim::u32 name = offset;
 #define FIELD(method, name, hi, lo) using method##_##name = ::sim::Field<hi, lo>;
 #define VALUE(method, field, name, value) inline constexpr ::sim::u32 method##_##field##_##name = value;
 namespace gpu::nvc5c0 {

@@ -216,19 +216,21 @@ void Host::engine_fault(u32 engine_index, u32 chid, const MmuFault& fault) {
     notice(error);
 }
 
-void Host::engine_error(u32 engine_index, u32 chid, u32 code, u32 info) {
+void Host::engine_error(u32 engine_index, u32 chid, const EngineError& found) {
     const EngineRow& row = spec_.engines[engine_index];
     ChipError error;
     error.source = row.kind == EngineKind::Ce ? ChipError::Source::Ce : ChipError::Source::Gr;
     error.runlist_id = row.runlist_id;
     error.chid = chid;
     error.engine_fault_id = row.fault_id;
-    error.info = code;
-    error.info2 = info;
+    error.info = found.info;
+    error.info2 = found.info2;
+    error.address = found.address;
+    error.class_id = found.class_id;
     Channel* entry = channel(chid);
     if (entry != nullptr) {
-        error.method = entry->last_method;
-        error.data = entry->last_data;
+        error.method = found.class_id != 0 ? found.method : entry->last_method;
+        error.data = found.class_id != 0 ? found.data : entry->last_data;
         entry->halted = true;
         entry->halt_pbdma = kNoPbdma;
         take_off(*entry);
@@ -297,6 +299,9 @@ std::string Host::describe() const {
         if (entry.halted) text += " stopped by an error";
         if (entry.faulted()) text += " stopped by an MMU fault";
         if (!entry.enabled) text += " disabled";
+        for (const Engine* engine : engines_) {
+            if (engine != nullptr) text += engine->describe(chid);
+        }
         text += '\n';
     }
     if (doorbells_dropped_ != 0) {

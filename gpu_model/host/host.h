@@ -64,7 +64,7 @@ public:
 
     void engine_ready(u32 engine_index) override;
     void engine_fault(u32 engine_index, u32 chid, const MmuFault& fault) override;
-    void engine_error(u32 engine_index, u32 chid, u32 code, u32 info) override;
+    void engine_error(u32 engine_index, u32 chid, const EngineError& found) override;
 
     // One line per channel with work: where it is and what it waits for.
     std::string describe() const;

@@ -96,6 +96,7 @@ void Host::Notice::visit(sim::StateVisitor& visitor) {
     visitor.field("info", error.info);
     visitor.field("info2", error.info2);
     visitor.field("address", error.address);
+    visitor.field("class_id", error.class_id);
     visitor.field("method", error.method);
     visitor.field("data", error.data);
     visitor.field("fault_type", fault.type);

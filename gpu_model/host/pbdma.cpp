@@ -106,6 +106,7 @@ bool Pbdma::has_work() const {
 
 Pbdma::Result Pbdma::run() {
     cost_ps_ = 0;
+    engine_costs_ = false;
     result_ = {};
     for (;;) {
         Step step = Step::Done;
@@ -248,7 +249,7 @@ Pbdma::Step Pbdma::run_segment() {
         for (u32 i = 0; i < taken; ++i) fc_[ramfc::PB_CRC] = crc_word(fc_[ramfc::PB_CRC], words_[used + i]);
         cost_ps_ += u64{taken} * timing_.host_clock_ps;
         used += taken;
-        if (segment_ended) break;
+        if (segment_ended || (engine_costs_ && cost_ps_ >= kRunCostMax_ps)) break;
     }
     set_pair(ramfc::PB_GET, ramfc::PB_GET_HI, segment_ended ? put : get + u64{used} * 4);
     words_.clear();
@@ -364,6 +365,7 @@ Pbdma::Step Pbdma::deliver(u32 subchannel, u32 method, u32 increment, const u32*
         fold(subchannel, at, increment, data + taken, done);
         taken += done;
         if (step != Step::Done) return step;
+        if (engine_costs_ && cost_ps_ >= kRunCostMax_ps && taken < count) return stop(Outcome::Continue);
     }
     return Step::Done;
 }
@@ -400,6 +402,10 @@ Pbdma::Step Pbdma::engine_methods(u32 subchannel, u32 method, u32 increment, con
     }
     MethodResult result = MethodResult::Ok;
     taken = engine->methods(context_, subchannel, method, increment, data, count, result);
+    if (u64 engine_ps = engine->take_cost_ps()) {
+        cost_ps_ += engine_ps;
+        engine_costs_ = true;
+    }
     if (result == MethodResult::Ok) return Step::Done;
     u32 refused = method + increment * taken;
     Step step = engine_refusal(result, subchannel, refused, data[taken]);

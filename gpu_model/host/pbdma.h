@@ -196,6 +196,7 @@ private:
     Error error_;
     Result result_;
     u64 cost_ps_ = 0;         // of this run so far
+    bool engine_costs_ = false;  // an engine charged time in this run: the run ends once it is long
     u64 word_va_ = 0;         // of the word being decoded
     std::vector<u32> words_;  // fetched ahead, kBurstWords at most; empty between runs
 };

@@ -16,6 +16,7 @@ namespace gpu::regs {
 #include "gpu_model/regs/intr.def"
 #include "gpu_model/regs/mmu.def"
 #include "gpu_model/regs/pbus.def"
+#include "gpu_model/regs/pgraph.def"
 #include "gpu_model/regs/pmc.def"
 #include "gpu_model/regs/ptimer.def"
 #include "gpu_model/regs/usermode.def"
@@ -42,6 +43,9 @@ inline constexpr RegRow kMmuRows[] = {
 };
 inline constexpr RegRow kPbusRows[] = {
 #include "gpu_model/regs/pbus.def"
+};
+inline constexpr RegRow kPgraphRows[] = {
+#include "gpu_model/regs/pgraph.def"
 };
 inline constexpr RegRow kPmcRows[] = {
 #include "gpu_model/regs/pmc.def"

@@ -57,10 +57,11 @@ ChipBench::ChipBench(u64 seed)
       mmu(kernel, memory),
       ptimer(kernel, intr),
       host(kernel, spec, timing, memory, mmu, intr, ptimer, *this),
-      ce_unit(kernel) {
+      ce_unit(kernel),
+      gr_regs(kernel) {
     for (u32 i = 0; i < spec.engines.size(); ++i) {
         if (spec.engines[i].kind == EngineKind::Graphics) {
-            auto engine = std::make_unique<Compute>(kernel, spec, i, mmu, intr, ptimer, host);
+            auto engine = std::make_unique<Compute>(kernel, spec, i, timing, mmu, intr, ptimer, gr_regs, host);
             compute = engine.get();
             host.attach_engine(i, *engine);
             engines.push_back(std::move(engine));

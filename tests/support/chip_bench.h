@@ -114,6 +114,7 @@ public:
     Ptimer ptimer;
     Host host;
     CeUnit ce_unit;
+    GrRegs gr_regs;
     std::vector<std::unique_ptr<Engine>> engines;
     Compute* compute = nullptr;
     std::vector<Ce*> ces;  // by LCE number

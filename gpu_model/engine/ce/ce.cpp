@@ -397,7 +397,10 @@ void Ce::launch_error(const Job& job, LaunchErr code) {
     launcherr_ = static_cast<u32>(code);
     intr_status_ |= LAUNCHERR;
     update_interrupt();
-    host_.engine_error(engine_index_, job.chid, launcherr_, job.launch);
+    EngineError error;
+    error.info = launcherr_;
+    error.info2 = job.launch;
+    host_.engine_error(engine_index_, job.chid, error);
 }
 
 void Ce::update_interrupt() {

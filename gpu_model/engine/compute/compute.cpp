@@ -1,10 +1,12 @@
-// The compute class as a state machine over its method table, with report semaphores.
+// The way of a method: plain state at once; macro methods into the macro engine, whose emitted methods come back here;
+// the rest by its row in effects.def.
 #include "gpu_model/engine/compute/compute.h"
+
+#include <algorithm>
 
 #include <fmt/format.h>
 
-#include "gpu_model/journal_records.h"
-#include "gpu_model/mem/reduction.h"
+#include "gpu_model/regs/regs.h"
 
 namespace gpu {
 
@@ -13,150 +15,373 @@ namespace {
 using namespace nvc5c0;
 
 constexpr u8 kClientHubFe = 0x04;  // NV_PFAULT_CLIENT_HUB_FE
-// Guess: codes of engine_error() until the front end's error registers are modelled; the firmware reports Xid 69 for
-// each.
-constexpr u32 kFeIllegalMethod = 1, kFeClassSubchMismatch = 2, kFeIllegalValue = 3;
 
-// RED_ADD, RED_MIN, ... in the order of SET_REPORT_SEMAPHORE_D_REDUCTION_OP.
-constexpr Reduction kReportReduction[] = {Reduction::Iadd, Reduction::Imin, Reduction::Imax, Reduction::Inc,
-                                          Reduction::Dec,  Reduction::Iand, Reduction::Ior,  Reduction::Ixor};
+enum class Effect : u8 {
+    Illegal,
+    State,
+    Macro,
+    ShadowControl,
+    InlineLaunch,
+    InlineData,
+    ReportSemaphore,
+    Unmodelled,
+    UnmodelledUnlessZero,
+};
+using Effects = std::array<Effect, MethodTable::kWords>;
 
-void put_u64(std::span<u8> out, u64 value) {
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<u8>(value >> 8 * i);
+Effects make_effects() {
+    Effects effects{};
+    for (const MethodDef& row : find_method_table(cls::TURING_COMPUTE_A)->rows()) {
+        if (row.kind != MethodDef::Kind::Method) continue;
+        Effect effect = Effect::State;
+#define EFFECT(method, kind) \
+    if (row.first == method) effect = Effect::kind;
+#include "gpu_model/engine/compute/effects.def"
+#undef EFFECT
+        for (u32 i = 0; i < row.second; ++i) effects[row.element(i) / 4] = effect;
+    }
+    return effects;
 }
 
-// Methods that would start work which is not modelled.
-bool starts_unmodelled_work(u32 method, u32 data) {
-    switch (method) {
-        case NOTIFY:
-        case LAUNCH_DMA:
-        case LOAD_INLINE_DATA:
-            return true;
-        case SEND_SIGNALING_PCAS_B:
-            return data != 0;  // neither INVALIDATE nor SCHEDULE: nothing is asked
-        default:
-            return false;
-    }
+const Effects& effects() {
+    static const Effects table = make_effects();
+    return table;
 }
 
 }  // namespace
 
-Compute::Compute(sim::Kernel& kernel, const ChipSpec& spec, u32 engine_index, Mmu& mmu, IntrTree& intr,
-                 const GpuClock& clock, EngineHost& host)
+// What a running macro reaches.
+class Compute::MacroDoor final : public MmePort {
+public:
+    MacroDoor(Compute& compute, Call& call) : compute_(compute), call_(call) {}
+    u32 tracked(u32 method) override {
+        const Context& context = call_.context;
+        return context.shadow.empty() ? context.state[method / 4] : context.shadow[method / 4];
+    }
+    MethodResult emit(u32 method, u32 data) override {
+        Call emitted{call_.channel, call_.context, call_.subchannel, method, data, true};
+        return compute_.class_method(emitted);
+    }
+    void mme_error(u32 esr_bits) override {
+        Call failed{call_.channel, call_.context, call_.subchannel, call_.method, call_.data, true};
+        compute_.refuse_exception(failed, regs::NV_PGRAPH_PRI_MME_HWW_ESR, esr_bits,
+                                  regs::NV_PGRAPH_EXCEPTION_MME::make(1));
+    }
+    void refused(std::string_view what) override {
+        compute_.kernel_.unmodelled().refused(std::string(what), compute_.kernel_.now());
+    }
+
+private:
+    Compute& compute_;
+    Call& call_;
+};
+
+// Where inline data goes.
+class Compute::InlineDoor final : public InlineSink {
+public:
+    InlineDoor(Compute& compute, Call& call) : compute_(compute), call_(call) {}
+    bool write_inline(u64 va, std::span<const u8> bytes) override {
+        const ChannelContext& channel = call_.channel;
+        MmuFault fault;
+        if (compute_.mmu_.write(channel.gr_space, GpuVa{va}, bytes, compute_.client(channel), fault)) return true;
+        compute_.fault(call_, fault);
+        return false;
+    }
+
+private:
+    Compute& compute_;
+    Call& call_;
+};
+
+Compute::Compute(sim::Kernel& kernel, const ChipSpec& spec, u32 engine_index, const TimingParams& timing, Mmu& mmu,
+                 IntrTree& intr, const GpuClock& clock, GrRegs& regs, EngineHost& host)
     : kernel_(kernel),
       row_(spec.engines[engine_index]),
       engine_index_(engine_index),
+      timing_(timing),
       mmu_(mmu),
       intr_(intr),
       clock_(clock),
+      regs_(regs),
       host_(host) {}
 
-MethodResult Compute::method(const ChannelContext& channel, u32 subchannel, u32 method, u32 data) {
-    static const MethodTable& table = *find_method_table(cls::TURING_COMPUTE_A);
-    if (method == SET_OBJECT) {
-        u32 class_id = SET_OBJECT_CLASS_ID::get(data);
-        if (!accepts_class(class_id)) {
-            std::string_view known = class_name(class_id);
-            if (known.empty()) return refuse(channel, kFeClassSubchMismatch, data);
-            kernel_.unmodelled().refused(fmt::format("class {:04X} {}", class_id, known), kernel_.now());
+MethodResult Compute::method(const ChannelContext& channel, u32 subchannel, u32 method_offset, u32 data) {
+    if (method_offset == SET_OBJECT) return set_object(channel, subchannel, data);
+    MethodResult result = MethodResult::Ok;
+    methods(channel, subchannel, method_offset, 0, &data, 1, result);
+    return result;
+}
+
+MethodResult Compute::set_object(const ChannelContext& channel, u32 subchannel, u32 data) {
+    Context& context = contexts_[channel.chid];
+    u32 class_id = SET_OBJECT_CLASS_ID::get(data);
+    if (!accepts_class(class_id)) {
+        std::string_view known = class_name(class_id);
+        if (known.empty()) {
+            Call call{channel, context, subchannel, SET_OBJECT, data, false};
+            host_.engine_error(engine_index_, channel.chid, regs_.illegal_class(trapped(call)));
+            return MethodResult::Error;
         }
-        bound_[{channel.chid, subchannel}] = class_id;
-        return MethodResult::Ok;
+        kernel_.unmodelled().refused(fmt::format("class {:04X} {}", class_id, known), kernel_.now());
     }
+    context.bound[subchannel % kSubchannels] = class_id;
+    return MethodResult::Ok;
+}
+
+u32 Compute::methods(const ChannelContext& channel, u32 subchannel, u32 method_offset, u32 increment, const u32* data,
+                     u32 count, MethodResult& result) {
+    result = MethodResult::Ok;
+    Context& context = contexts_[channel.chid];
+    const Effects& effect_of = effects();
     // Methods work without SET_OBJECT; a subchannel bound to a class without a model takes none.
-    auto bound = bound_.find({channel.chid, subchannel});
-    if (bound != bound_.end() && !accepts_class(bound->second)) {
-        kernel_.unmodelled().refused(fmt::format("method {:04X} 0x{:04x}", bound->second, method), kernel_.now());
-        return refuse(channel, kFeIllegalMethod, method);
+    u32 bound = context.bound[subchannel % kSubchannels];
+    if (bound != 0 && !accepts_class(bound)) {
+        Call call{channel, context, subchannel, method_offset, data[0], false};
+        kernel_.unmodelled().refused(fmt::format("method {:04X} 0x{:04x}", bound, method_offset), kernel_.now());
+        result = refuse(call, class_error::ILLEGAL_METHOD);
+        return 0;
     }
-    if (!table.has(method)) return refuse(channel, kFeIllegalMethod, method);
-    State& state = states_[channel.chid];
-    state[method / 4] = data;
-    if (method == SET_REPORT_SEMAPHORE_D) return report_semaphore(channel, state, data);
-    if (starts_unmodelled_work(method, data)) {
-        kernel_.unmodelled().invented(fmt::format("method C5C0 {}", table.method_name(method)), kernel_.now(),
-                                      fmt::format("channel {} data 0x{:x}", channel.chid, data));
+    u32 taken = 0;
+    while (taken < count) {
+        if (context.plain()) {
+            u32 word = (method_offset + increment * taken) / 4, step = increment / 4;
+            for (; taken < count && effect_of[word] == Effect::State; ++taken, word += step)
+                context.state[word] = data[taken];
+            if (taken == count) break;
+        }
+        Call call{channel, context, subchannel, method_offset + increment * taken, data[taken], false};
+        bool inline_run = call.method == LOAD_INLINE_DATA && increment == 0 && context.inline_transfer.pending() &&
+                          context.shadow_mode == 0 && !context.mme.waiting();
+        if (inline_run) {
+            taken += inline_words(call, data + taken, count - taken, result);
+        } else {
+            result = front_end(call);
+            if (result == MethodResult::Ok) ++taken;
+        }
+        if (result != MethodResult::Ok) return taken;
+        // What costs time of its own ends the batch, so that the host can charge it.
+        if (cost_ps_ != 0) return taken;
+    }
+    return taken;
+}
+
+MethodResult Compute::front_end(Call& call) {
+    MacroDoor door(*this, call);
+    Mme& mme = call.context.mme;
+    MethodResult result = MethodResult::Ok;
+    if (effects()[call.method / 4] == Effect::Macro) {
+        result = mme.method(call.method, call.data, false, door);
+    } else if (mme.waiting()) {
+        result = mme.missing_data(door);
+    } else {
+        result = class_method(call);
+    }
+    cost_ps_ += mme.take_executed() * timing_.host_clock_ps;
+    return result;
+}
+
+void Compute::track(const Call& call) {
+    Context& context = call.context;
+    context.state[call.method / 4] = call.data;
+    bool tracks = context.shadow_mode != SET_MME_SHADOW_RAM_CONTROL_MODE_METHOD_PASSTHROUGH;
+    if (!context.shadow.empty() && tracks) context.shadow[call.method / 4] = call.data;
+}
+
+MethodResult Compute::class_method(Call& call) {
+    Context& context = call.context;
+    Effect effect = effects()[call.method / 4];
+    if (effect == Effect::Illegal) return refuse(call, class_error::ILLEGAL_METHOD);
+    if (effect == Effect::Macro) {
+        MacroDoor door(*this, call);
+        return context.mme.method(call.method, call.data, true, door);
+    }
+    if (context.inline_transfer.pending() && effect != Effect::InlineData) {
+        return refuse_exception(call, regs::NV_PGRAPH_PRI_MEMFMT_HWW_ESR,
+                                regs::NV_PGRAPH_PRI_MEMFMT_HWW_ESR_MISSING_INLINE_DATA::make(1),
+                                regs::NV_PGRAPH_EXCEPTION_MEMFMT::make(1));
+    }
+    bool replays = context.shadow_mode == SET_MME_SHADOW_RAM_CONTROL_MODE_METHOD_REPLAY &&
+                   effect != Effect::ShadowControl && !context.shadow.empty();
+    if (replays) call.data = context.shadow[call.method / 4];
+    track(call);
+    switch (effect) {
+        case Effect::Illegal:
+        case Effect::Macro:
+        case Effect::State: break;
+        case Effect::ShadowControl:
+            context.shadow_mode = SET_MME_SHADOW_RAM_CONTROL_MODE::get(call.data);
+            // Guess: what METHOD_TRACK_WITH_FILTER leaves out is not published; it tracks everything.
+            if (context.shadow_mode == SET_MME_SHADOW_RAM_CONTROL_MODE_METHOD_TRACK_WITH_FILTER)
+                context.shadow_mode = SET_MME_SHADOW_RAM_CONTROL_MODE_METHOD_TRACK;
+            if (context.shadow_mode != SET_MME_SHADOW_RAM_CONTROL_MODE_METHOD_TRACK && context.shadow.empty())
+                context.shadow.assign(context.state.begin(), context.state.end());
+            break;
+        case Effect::InlineLaunch: return inline_launch(call);
+        case Effect::InlineData: {
+            MethodResult result = MethodResult::Ok;
+            inline_words(call, &call.data, 1, result);
+            return result;
+        }
+        case Effect::ReportSemaphore: return report_semaphore(call);
+        case Effect::UnmodelledUnlessZero:
+            if (call.data == 0) break;
+            [[fallthrough]];
+        case Effect::Unmodelled: {
+            const MethodTable& table = *find_method_table(cls::TURING_COMPUTE_A);
+            kernel_.unmodelled().invented(fmt::format("method C5C0 {}", table.method_name(call.method)), kernel_.now(),
+                                          fmt::format("channel {} data 0x{:x}", call.channel.chid, call.data));
+            break;
+        }
     }
     return MethodResult::Ok;
 }
 
-MethodResult Compute::refuse(const ChannelContext& channel, u32 code, u32 info) {
-    host_.engine_error(engine_index_, channel.chid, code, info);
+MethodResult Compute::inline_launch(Call& call) {
+    InlineTransfer& transfer = call.context.inline_transfer;
+    if (u32 code = transfer.launch(call.context.state, call.data)) return refuse(call, code);
+    cost_ps_ += timing_.inline_start_ps;
+    return transfer.pending() ? MethodResult::Ok : inline_done(call);
+}
+
+// Words for the pending transfer; returns how many are used up.
+u32 Compute::inline_words(Call& call, const u32* words, u32 count, MethodResult& result) {
+    InlineTransfer& transfer = call.context.inline_transfer;
+    result = MethodResult::Ok;
+    if (!transfer.pending()) {
+        result = refuse_exception(call, regs::NV_PGRAPH_PRI_MEMFMT_HWW_ESR,
+                                  regs::NV_PGRAPH_PRI_MEMFMT_HWW_ESR_EXTRA_INLINE_DATA::make(1),
+                                  regs::NV_PGRAPH_EXCEPTION_MEMFMT::make(1));
+        return 0;
+    }
+    u32 taken = 0;
+    InlineDoor door(*this, call);
+    bool ok = transfer.take(words, count, taken, door);
+    call.data = words[taken - 1];
+    track(call);
+    u64 bytes = u64{taken} * 4;
+    u64 decoded_ps = taken * timing_.host_clock_ps;  // the host charges this by itself
+    u64 moved_ps = transfer_time(bytes, timing_.inline_bytes_per_us).ps;
+    cost_ps_ += moved_ps > decoded_ps ? moved_ps - decoded_ps : 0;
+    if (!ok) {
+        result = MethodResult::Error;
+        return taken - 1;
+    }
+    if (!transfer.pending()) result = inline_done(call);
+    return taken;
+}
+
+MethodResult Compute::inline_done(Call& call) {
+    u32 launch = call.context.inline_transfer.launch_word();
+    const State& state = call.context.state;
+    bool awaken = LAUNCH_DMA_INTERRUPT_TYPE::get(launch) == LAUNCH_DMA_INTERRUPT_TYPE_INTERRUPT;
+    if (LAUNCH_DMA_COMPLETION_TYPE::get(launch) != LAUNCH_DMA_COMPLETION_TYPE_RELEASE_SEMAPHORE) {
+        if (awaken && row_.intr_nonstall_vector < IntrTree::kVectors) intr_.pulse(row_.intr_nonstall_vector);
+        return MethodResult::Ok;
+    }
+    Release semaphore;
+    semaphore.va = u64{SET_I2M_SEMAPHORE_A_OFFSET_UPPER::get(state[SET_I2M_SEMAPHORE_A / 4])} << 32 |
+                   state[SET_I2M_SEMAPHORE_B / 4];
+    semaphore.payload = state[SET_I2M_SEMAPHORE_C / 4];
+    semaphore.one_word =
+        LAUNCH_DMA_SEMAPHORE_STRUCT_SIZE::get(launch) == LAUNCH_DMA_SEMAPHORE_STRUCT_SIZE_ONE_WORD;
+    semaphore.reduces = LAUNCH_DMA_REDUCTION_ENABLE::get(launch) != 0;
+    semaphore.reduction_op = LAUNCH_DMA_REDUCTION_OP::get(launch);
+    semaphore.reduction_signed = LAUNCH_DMA_REDUCTION_FORMAT::get(launch) == LAUNCH_DMA_REDUCTION_FORMAT_SIGNED_32;
+    semaphore.awaken = awaken;
+    semaphore.formats[0] = records::ReleaseFormat::InlineOneWord;
+    semaphore.formats[1] = records::ReleaseFormat::InlineFourWord;
+    semaphore.formats[2] = records::ReleaseFormat::InlineReduction;
+    return release(call, semaphore);
+}
+
+TrappedMethod Compute::trapped(const Call& call) const {
+    TrappedMethod out;
+    out.class_id = cls::TURING_COMPUTE_A;
+    out.subchannel = call.subchannel;
+    out.method = call.method;
+    out.data = call.data;
+    out.veid = call.channel.veid;
+    const Mme& mme = call.context.mme;
+    if (call.from_macro) out.from_macro = TrappedMethod::Macro{mme.pc(), mme.macro(), mme.instruction_words()};
+    return out;
+}
+
+MethodResult Compute::refuse(Call& call, u32 class_error_code) {
+    call.context.inline_transfer.stop();
+    host_.engine_error(engine_index_, call.channel.chid, regs_.class_error(class_error_code, trapped(call)));
     return MethodResult::Error;
 }
 
-MethodResult Compute::report_semaphore(const ChannelContext& channel, const State& state, u32 data) {
-    u32 operation = SET_REPORT_SEMAPHORE_D_OPERATION::get(data);
-    u64 va = u64{SET_REPORT_SEMAPHORE_A_OFFSET_UPPER::get(state[SET_REPORT_SEMAPHORE_A / 4])} << 32 |
-             state[SET_REPORT_SEMAPHORE_B / 4];
-    u32 payload = state[SET_REPORT_SEMAPHORE_C / 4];
-    if (operation == SET_REPORT_SEMAPHORE_D_OPERATION_TRAP) {
-        kernel_.unmodelled().refused("method C5C0 SET_REPORT_SEMAPHORE_D TRAP", kernel_.now());
-        return refuse(channel, kFeIllegalValue, data);
-    }
-    bool reduces = SET_REPORT_SEMAPHORE_D_REDUCTION_ENABLE::get(data) != 0;
-    bool one_word =
-        reduces || SET_REPORT_SEMAPHORE_D_STRUCTURE_SIZE::get(data) == SET_REPORT_SEMAPHORE_D_STRUCTURE_SIZE_ONE_WORD;
-    if (operation != SET_REPORT_SEMAPHORE_D_OPERATION_RELEASE || va % (one_word ? 4 : 16) != 0) {
-        return refuse(channel, kFeIllegalValue, data);
-    }
+MethodResult Compute::refuse_exception(Call& call, u32 esr, u32 bits, u32 unit) {
+    call.context.inline_transfer.stop();
+    host_.engine_error(engine_index_, call.channel.chid, regs_.exception(esr, bits, unit, trapped(call)));
+    return MethodResult::Error;
+}
+
+MethodResult Compute::fault(Call& call, const MmuFault& fault) {
+    call.context.inline_transfer.stop();
+    host_.engine_fault(engine_index_, call.channel.chid, fault);
+    return MethodResult::Error;
+}
+
+MmuClient Compute::client(const ChannelContext& channel) const {
     MmuClient client;
     client.engine_id = static_cast<u16>(row_.fault_id + channel.veid);
     client.client_id = kClientHubFe;
     client.privileged = channel.privileged;
-    MmuFault fault;
-    std::array<u8, 8> bytes{};
-    std::span<u8> word(bytes.data(), 4);
-    bool ok = true;
-    records::ReleaseFormat format = records::ReleaseFormat::ReportOneWord;
-    if (reduces) {
-        ok = mmu_.read(channel.gr_space, GpuVa{va}, word, client, fault);
-        u32 memory = u32{bytes[0]} | u32{bytes[1]} << 8 | u32{bytes[2]} << 16 | u32{bytes[3]} << 24;
-        bool is_signed =
-            SET_REPORT_SEMAPHORE_D_REDUCTION_FORMAT::get(data) == SET_REPORT_SEMAPHORE_D_REDUCTION_FORMAT_SIGNED_32;
-        if (!reduce_u32(kReportReduction[SET_REPORT_SEMAPHORE_D_REDUCTION_OP::get(data)], is_signed, memory, payload,
-                        payload)) {
-            return refuse(channel, kFeIllegalValue, data);
-        }
-        format = records::ReleaseFormat::ReportReduction;
-    } else if (!one_word) {
-        put_u64(bytes, clock_.timestamp_ns());
-        ok = mmu_.write(channel.gr_space, GpuVa{va + 8}, bytes, client, fault);
-        word = bytes;
-        format = records::ReleaseFormat::ReportFourWord;
-    }
-    put_u64(word, payload);
-    if (!ok || !mmu_.write(channel.gr_space, GpuVa{va}, word, client, fault)) {
-        host_.engine_fault(engine_index_, channel.chid, fault);
-        return MethodResult::Error;
-    }
-    kernel_.journal().append(records::semaphore_release, kernel_.now(),
-                             {channel.chid, va, payload, static_cast<u64>(format)});
-    if (SET_REPORT_SEMAPHORE_D_AWAKEN_ENABLE::get(data) != 0 && row_.intr_nonstall_vector < IntrTree::kVectors) {
-        intr_.pulse(row_.intr_nonstall_vector);
-    }
-    host_.engine_ready(engine_index_);
-    return MethodResult::Ok;
+    return client;
 }
 
-void Compute::drop_channel(u32 chid) {
-    states_.erase(chid);
-    bound_.erase(bound_.lower_bound({chid, 0}), bound_.lower_bound({chid + 1, 0}));
+u64 Compute::take_cost_ps() {
+    u64 cost = cost_ps_;
+    cost_ps_ = 0;
+    return cost;
 }
+
+void Compute::drop_channel(u32 chid) { contexts_.erase(chid); }
 
 void Compute::reset() {
-    states_.clear();
-    bound_.clear();
+    contexts_.clear();
+    cost_ps_ = 0;
+}
+
+std::string Compute::describe(u32 chid) const {
+    auto it = contexts_.find(chid);
+    if (it == contexts_.end()) return {};
+    std::string text;
+    const Context& context = it->second;
+    if (context.inline_transfer.pending()) text += fmt::format(" inline data: {}", context.inline_transfer.describe());
+    if (context.mme.waiting()) text += fmt::format(" macro {} waits for data at {}", context.mme.macro(), context.mme.pc());
+    return text;
 }
 
 u32 Compute::state(u32 chid, u32 method) const {
-    auto it = states_.find(chid);
-    return it == states_.end() || method / 4 >= MethodTable::kWords ? 0 : it->second[method / 4];
+    auto it = contexts_.find(chid);
+    return it == contexts_.end() || method / 4 >= MethodTable::kWords ? 0 : it->second.state[method / 4];
+}
+
+const Mme* Compute::macro_engine(u32 chid) const {
+    auto it = contexts_.find(chid);
+    return it == contexts_.end() ? nullptr : &it->second.mme;
+}
+
+void Compute::Context::visit(sim::StateVisitor& visitor) {
+    visitor.field("state", state);
+    visitor.field("shadow", shadow);
+    visitor.field("shadow_mode", shadow_mode);
+    visitor.field("bound", bound);
+    visitor.field("mme", mme);
+    visitor.field("inline_transfer", inline_transfer);
+    if (!visitor.loading()) return;
+    if (shadow_mode <= SET_MME_SHADOW_RAM_CONTROL_MODE::kMax && (shadow.empty() || shadow.size() == state.size())) return;
+    visitor.fail("compute", "not a tracking state");
+    shadow.clear();
+    shadow_mode = 0;
 }
 
 void Compute::visit(sim::StateVisitor& visitor) {
-    visitor.field("states", states_);
-    visitor.field("bound", bound_);
+    visitor.field("contexts", contexts_);
+    visitor.field("cost_ps", cost_ps_);
 }
 
 }  // namespace gpu
