@@ -36,7 +36,9 @@ Gpu::Units::Units(sim::Kernel& kernel_in, const ChipSpec& spec_in, PciHost& pci_
       gr_regs(kernel_in),
       usermode(kernel_in, ptimer, [this](u32 word) { host.doorbell(word); }),
       bar0(kernel_in),
-      gsp(kernel_in, bar0, memory, mmu_regs, intr) {
+      vbios(make_vbios(spec_in)),
+      prom(vbios),
+      gsp(kernel_in, bar0, memory, mmu_regs, intr, vbios) {
     mmu.attach_fault_sink(faults);
     build_engines();
     map_bar0();
@@ -84,6 +86,7 @@ void Gpu::Units::map_bar0() {
         {0x110000, 0x111FFF, gsp.gsp()},
         {0x118000, 0x118FFF, identity},    // PGC6
         {0x1FA000, 0x1FAFFF, mmu_regs},    // WPR2
+        {Prom::kBase, Prom::kBase + Prom::kBytes - 1, prom},
         {0x400000, 0x407FFF, gr_regs},     // PGRAPH: front end
         {0x625000, 0x625FFF, identity},    // PDISP: the VGA workspace only
         {0x700000, 0x7FFFFF, pramin},

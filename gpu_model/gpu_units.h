@@ -58,6 +58,8 @@ struct Gpu::Units final : private HostListener {
     std::unique_ptr<Compute> compute;
     Usermode usermode;
     Bar0 bar0;
+    const Vbios vbios;
+    Prom prom;
     GspUnit gsp;
 
 private:

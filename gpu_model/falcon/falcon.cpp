@@ -74,6 +74,10 @@ void Falcon::hook_memory() {
     block_.on_access(at(NV_PFALCON_FALCON_IMEMD), [this](u32 i) { return port_read(imem_ports_[i], imem_); },
                      [this](u32 i, u32 value) {
                          program_loaded_ = true;
+                         u32 word = PORT_ADDRESS::get(imem_ports_[i].control);
+                         bool secure = NV_PFALCON_FALCON_IMEMC_SECURE::get(imem_ports_[i].control) != 0;
+                         u32 tag = NV_PFALCON_FALCON_IMEMT_TAG::get(imem_tags_[i]);
+                         blocks_[word * 4 / kBlockBytes % kBlocks] = {tag, true, secure};
                          port_write(imem_ports_[i], imem_, value);
                      });
     block_.on_access(at(NV_PFALCON_FALCON_DMEMD), [this](u32 i) { return port_read(dmem_ports_[i], dmem_); },
@@ -92,6 +96,41 @@ void Falcon::port_write(Port& port, std::vector<u32>& memory, u32 value) {
     u32 address = PORT_ADDRESS::get(port.control);
     if (AINCW::get(port.control) != 0) port.control = PORT_ADDRESS::set(port.control, u64{address} + 1);
     memory[address % memory.size()] = value;
+}
+
+u32 Falcon::bootvec() const { return block_.get(at(NV_PFALCON_FALCON_BOOTVEC)); }
+u32 Falcon::transcfg(u32 context) const { return block_.get(at(NV_PFALCON_FBIF_TRANSCFG.at(context))); }
+bool Falcon::physical_dma_allowed() const {
+    return NV_PFALCON_FBIF_CTL_ALLOW_PHYS_NO_CTX::get(block_.get(at(NV_PFALCON_FBIF_CTL))) != 0 &&
+           NV_PFALCON_FALCON_DMACTL_REQUIRE_CTX::get(block_.get(at(NV_PFALCON_FALCON_DMACTL))) == 0;
+}
+
+std::vector<u8> Falcon::bytes_of(const std::vector<u32>& memory, u32 offset, u32 bytes) {
+    std::vector<u8> out;
+    for (u64 i = offset; i < u64{offset} + bytes && i < kMemoryBytes; ++i) {
+        unsigned shift = static_cast<unsigned>(i % 4 * 8);
+        out.push_back(static_cast<u8>(extract_bits(memory[i / 4], shift + 7, shift)));
+    }
+    return out;
+}
+
+namespace {
+void store_words(std::vector<u32>& memory, u32 offset, std::span<const u8> bytes) {
+    for (u64 i = 0; i < bytes.size(); ++i) {
+        u32& word = memory[(offset + i) / 4];
+        unsigned shift = static_cast<unsigned>((offset + i) % 4 * 8);
+        word = (word & ~(u32{0xFF} << shift)) | u32{bytes[i]} << shift;
+    }
+}
+}  // namespace
+
+void Falcon::store_imem(u32 offset, std::span<const u8> bytes) { store_words(imem_, offset, bytes); }
+void Falcon::store_dmem(u32 offset, std::span<const u8> bytes) { store_words(dmem_, offset, bytes); }
+
+std::optional<u32> Falcon::block_of_tag(u32 tag) const {
+    for (u32 block = 0; block < kBlocks; ++block)
+        if (blocks_[block].written && blocks_[block].tag == tag) return block;
+    return std::nullopt;
 }
 
 u32 Falcon::mailbox(unsigned index) const {
@@ -140,9 +179,16 @@ void Falcon::reset() {
     program_loaded_ = false;
     imem_ports_ = dmem_ports_ = {};
     imem_tags_ = {};
+    blocks_ = {};
     imem_.assign(imem_.size(), 0);
     dmem_.assign(dmem_.size(), 0);
     update_interrupt();
+}
+
+void Falcon::Block::visit(sim::StateVisitor& visitor) {
+    visitor.field("tag", tag);
+    visitor.field("written", written);
+    visitor.field("secure", secure);
 }
 
 void Falcon::visit(sim::StateVisitor& visitor) {
@@ -154,6 +200,7 @@ void Falcon::visit(sim::StateVisitor& visitor) {
     visitor.field("imem_ports", imem_ports_);
     visitor.field("dmem_ports", dmem_ports_);
     visitor.field("imem_tags", imem_tags_);
+    visitor.field("blocks", blocks_);
     auto memory = [&visitor](std::string_view name, std::vector<u32>& words) {
         bool empty = true;
         for (u32 word : words) empty = empty && word == 0;

@@ -3,6 +3,9 @@
 // FBIF, RISC-V headers and falcon code of the open driver. Not modelled: the DMA engine (DMATRFCMD is refused by name).
 #pragma once
 
+#include <array>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "gpu_model/bus/register_unit.h"
@@ -28,6 +31,8 @@ class Falcon final : public RegisterUnit {
 public:
     static constexpr u32 kMemoryBytes = 0x10000;  // each of instruction and data memory
     static constexpr u32 kPorts = 4;
+    static constexpr u32 kBlockBytes = 256;  // instruction memory is tagged and marked secure by the block
+    static constexpr u32 kBlocks = kMemoryBytes / kBlockBytes;
 
     // `extra` are rows beyond a plain falcon's (GSP), with BAR0 offsets.
     Falcon(sim::Kernel& kernel, std::string_view name, u32 base, std::span<const RegRow> extra, FalconOwner& owner);
@@ -44,6 +49,20 @@ public:
     bool riscv_active() const;
     // Something was stored to instruction memory since the last reset.
     bool program_loaded() const { return program_loaded_; }
+    // Registers that a program's start depends on.
+    u32 bootvec() const;
+    u32 transcfg(u32 context) const;  // precondition: context < 8
+    bool physical_dma_allowed() const;
+    // Memory as bytes, for whoever plays the program: instruction memory, data memory.
+    std::vector<u8> imem_bytes(u32 offset, u32 bytes) const { return bytes_of(imem_, offset, bytes); }
+    std::vector<u8> dmem_bytes(u32 offset, u32 bytes) const { return bytes_of(dmem_, offset, bytes); }
+    // What a program's own DMA stores. Precondition: inside the memory, multiple of four.
+    void store_imem(u32 offset, std::span<const u8> bytes);
+    void store_dmem(u32 offset, std::span<const u8> bytes);
+    // The block of instruction memory that was stored with this tag; nothing: none was. The virtual address is tag << 8.
+    std::optional<u32> block_of_tag(u32 tag) const;
+    bool block_written(u32 block) const { return blocks_[block].written; }
+    bool block_secure(u32 block) const { return blocks_[block].secure; }
 
     u32 read(u32 offset) override { return block_.read(offset); }
     void write(u32 offset, u32 value) override { block_.write(offset, value); }
@@ -56,6 +75,13 @@ private:
         u32 control = 0;
         void visit(sim::StateVisitor& visitor) { visitor.field("control", control); }
     };
+    struct Block {
+        u32 tag = 0;
+        bool written = false;
+        bool secure = false;
+        void visit(sim::StateVisitor& visitor);
+    };
+    static std::vector<u8> bytes_of(const std::vector<u32>& memory, u32 offset, u32 bytes);
     u32 at(u32 relative) const { return base_ + relative; }
     void hook_interrupts();
     void hook_memory();
@@ -75,6 +101,7 @@ private:
     std::array<Port, kPorts> imem_ports_{};
     std::array<Port, kPorts> dmem_ports_{};
     std::array<u32, kPorts> imem_tags_{};
+    std::array<Block, kBlocks> blocks_{};
     std::vector<u32> imem_;
     std::vector<u32> dmem_;
 };

@@ -12,40 +12,15 @@ namespace {
 
 using namespace regs;
 
-// GspFwWprMeta, byte offsets.
-constexpr u32 kMetaBytes = 256;
-constexpr u32 kMetaMagic = 0;
-constexpr u32 kMetaRevision = 8;
-constexpr u32 kMetaWprStart = 112;
-constexpr u32 kMetaWprEnd = 168;
-constexpr u32 kMetaVerified = 248;
-constexpr u64 kMagic = 0xDC3AAE21371A60B3;
-constexpr u64 kRevision = 1;
-constexpr u64 kVerified = 0xA0A0A0A0A0A0A0A0;
-constexpr u64 kUnloadRequest = 0xFF000000FF;  // 0xFF in both mailboxes
-// (model): Booter's own error numbers are not published; any value but zero is a failure to the driver.
-constexpr u32 kBooterBadMetadata = 1;
-constexpr u32 kBooterUnreachable = 2;
-using HIGH = sim::Field<63, 32>;
 using EMEM_WORD = sim::Field<7, 2>;
-
-u64 load_le64(std::span<const u8> bytes, u32 offset) {
-    u64 value = 0;
-    for (unsigned i = 0; i < sizeof(u64); ++i) value |= u64{bytes[offset + i]} << (8 * i);
-    return value;
-}
-
-std::array<u8, 8> le64(u64 value) {
-    std::array<u8, 8> bytes;
-    for (unsigned i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<u8>(extract_bits(value, 8 * i + 7, 8 * i));
-    return bytes;
-}
 
 }  // namespace
 
-GspUnit::GspUnit(sim::Kernel& kernel, Bar0& bar0, PhysicalMemory& memory, MmuRegs& mmu_regs, IntrTree& intr)
+GspUnit::GspUnit(sim::Kernel& kernel, Bar0& bar0, PhysicalMemory& memory, MmuRegs& mmu_regs, IntrTree& intr,
+                 const Vbios& vbios)
     : kernel_(kernel), bar0_(bar0), memory_(memory), mmu_regs_(mmu_regs), intr_(intr),
-      gsp_(kernel, "gsp", kGspBase, kGspRows, *this), sec2_(kernel, "sec2", kSec2Base, {}, *this) {
+      gsp_(kernel, "gsp", kGspBase, kGspRows, *this), sec2_(kernel, "sec2", kSec2Base, {}, *this),
+      programs_(kernel, bar0, memory, mmu_regs, vbios) {
     gsp_.block().on_write(NV_PGSP_QUEUE_HEAD, [this](u32 index, u32) {
         if (firmware_ != nullptr && gsp_.riscv_active()) firmware_->on_queue_doorbell(index);
     });
@@ -84,33 +59,16 @@ void GspUnit::set_mailbox(unsigned index, u32 value) { gsp_.set_mailbox(index, v
 
 void GspUnit::on_falcon_start(Falcon& falcon) {
     if (&falcon == &sec2_) {
-        u64 request = HIGH::set(u64{sec2_.mailbox(0)}, sec2_.mailbox(1));
-        u32 result = run_booter(request);
-        sec2_.set_mailbox(0, result);
+        bool boot = programs_.run_booter(sec2_, gsp_);
         sec2_.set_halted(true);
+        if (boot) start_riscv();
         return;
     }
-    if (!gsp_.program_loaded()) return start_riscv();
-    kernel_.unmodelled().refused("falcon program on GSP (FWSEC)", kernel_.now());
+    bool protected_region = NV_PFB_PRI_MMU_WPR2_ADDR_HI_VAL::get(reg_read(NV_PFB_PRI_MMU_WPR2_ADDR_HI)) != 0;
+    if (!gsp_.program_loaded() && !protected_region) return start_riscv();
+    if (gsp_.program_loaded()) programs_.run_fwsec(gsp_);
     gsp_.set_halted(true);
     gsp_.raise(NV_PFALCON_FALCON_IRQSTAT_HALT::make(1));
-}
-
-u32 GspUnit::run_booter(u64 request) {
-    if (request == kUnloadRequest) {
-        mmu_regs_.set_wpr2({}, {});
-        return 0;
-    }
-    std::array<u8, kMetaBytes> meta;
-    if (!dma_read(SysPa{request}, meta)) return kBooterUnreachable;
-    if (load_le64(meta, kMetaMagic) != kMagic || load_le64(meta, kMetaRevision) != kRevision) return kBooterBadMetadata;
-    u64 start = load_le64(meta, kMetaWprStart);
-    u64 end = load_le64(meta, kMetaWprEnd);
-    if (start >= end || end > memory_.vram().size()) return kBooterBadMetadata;
-    if (!dma_write(SysPa{request + kMetaVerified}, le64(kVerified))) return kBooterUnreachable;
-    mmu_regs_.set_wpr2(FbPa{start}, FbPa{end});
-    start_riscv();
-    return 0;
 }
 
 void GspUnit::start_riscv() {

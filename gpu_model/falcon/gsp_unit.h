@@ -1,15 +1,15 @@
 // The GSP and SEC2 falcons, and the firmware's way into the chip. What starting a core does here:
-//   SEC2: its program is Booter. Mailboxes hold the system address of the WPR metadata (load) or 0xFF (unload); mailbox
-//   0 answers 0 or
-//         an error. A load sets WPR2 and starts the GSP's RISC-V core.
-//   GSP without a program: its RISC-V core starts at once, as after Booter (model): a client that does not load images
-//   uses this. GSP with a program (FWSEC): refused by name; the core halts.
-// Source: GSP boot code of the open driver; metadata layout GspFwWprMeta.
+//   GSP with a program: the generic loader and FWSEC (boot_programs.h).
+//   SEC2: Booter (boot_programs.h); a load starts the GSP's RISC-V core.
+//   GSP without a program: when WPR2 is down its RISC-V core starts at once (model): a client that loads no images uses this. When it
+//   is up the falcon halts on an empty memory, as nova-core expects between FWSEC and Booter.
+// Source: GSP boot code of the open driver and of nova-core.
 #pragma once
 
 #include <functional>
 
 #include "gpu_model/bus/bar0.h"
+#include "gpu_model/falcon/boot_programs.h"
 #include "gpu_model/falcon/falcon.h"
 #include "gpu_model/firmware_port.h"
 #include "gpu_model/intr/intr_tree.h"
@@ -23,7 +23,8 @@ public:
     static constexpr u32 kGspBase = 0x110000;
     static constexpr u32 kSec2Base = 0x840000;
 
-    GspUnit(sim::Kernel& kernel, Bar0& bar0, PhysicalMemory& memory, MmuRegs& mmu_regs, IntrTree& intr);
+    GspUnit(sim::Kernel& kernel, Bar0& bar0, PhysicalMemory& memory, MmuRegs& mmu_regs, IntrTree& intr,
+            const Vbios& vbios);
     void attach_firmware(Firmware& firmware) { firmware_ = &firmware; }
     Firmware* firmware() { return firmware_; }
     Falcon& gsp() { return gsp_; }
@@ -47,7 +48,6 @@ private:
     void on_falcon_start(Falcon& falcon) override;
     void on_falcon_reset(Falcon& falcon) override;
     void on_falcon_interrupt(Falcon& falcon, bool asserted) override;
-    u32 run_booter(u64 metadata);
     void start_riscv();
 
     sim::Kernel& kernel_;
@@ -58,6 +58,7 @@ private:
     Firmware* firmware_ = nullptr;
     Falcon gsp_;
     Falcon sec2_;
+    BootPrograms programs_;
     std::array<std::array<u32, 64>, 4> emem_{};  // external memory behind EMEMC / EMEMD
 };
 
