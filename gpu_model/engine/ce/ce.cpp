@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "gpu_model/journal_records.h"
+#include "gpu_model/mem/block_linear.h"
 #include "gpu_model/mem/reduction.h"
 #include "sim/probe.h"
 
@@ -17,8 +18,6 @@ namespace {
 using namespace nvc5b5;
 
 constexpr u8 kClientHubHsce0 = 0x20;  // NV_PFAULT_CLIENT_HUB_HSCE0; Guess: LCE n is HSCE n
-constexpr u32 kBlockGobsLog2Max = 5;  // THIRTYTWO_GOBS
-constexpr u32 kGobBytes = 512;
 
 // NV_CE_LCE_INTR_STATUS
 constexpr u32 BLOCKPIPE = 1u << 0, NONBLOCKPIPE = 1u << 1, LAUNCHERR = 1u << 2;

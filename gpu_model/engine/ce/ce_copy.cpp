@@ -7,15 +7,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "gpu_model/engine/ce/gob_lines.h"
+#include "gpu_model/mem/block_linear.h"
+
 namespace gpu {
 
 namespace {
 
-constexpr unsigned kGobBytesLog2 = 9;
-constexpr u32 kGobWidth = 64;
-constexpr unsigned kGobLinesLog2 = 3;
-constexpr u32 kGobLines = 1u << kGobLinesLog2;
-constexpr u32 kGobRun = 16;                         // bytes that stay together
 constexpr u32 kGobRunOffset[] = {0, 32, 256, 288};  // of the four runs of a GOB line, from its first
 constexpr u64 kStagedBytes = 4096;
 constexpr u64 kStripBytes = 2048;  // of each line while several move together
@@ -52,20 +50,9 @@ u64 line_address(const CopySurface& surface, u64 line) {
 
 }  // namespace
 
-// Every divisor but the surface's width in GOBs is a power of two, so this runs without a division.
 u64 block_linear_offset(const CopySurface& surface, u64 x, u64 y, u64 z) {
-    unsigned height_log2 = surface.block_height_log2;
-    unsigned depth_log2 = surface.block_depth_log2;
-    unsigned lines_log2 = kGobLinesLog2 + height_log2;  // of a block
-    u64 gobs_across = (surface.width_bytes + kGobWidth - 1) / kGobWidth;
-    u64 blocks_down = (surface.height + (u64{1} << lines_log2) - 1) >> lines_log2;
-    u64 block_row = (z >> depth_log2) * blocks_down + (y >> lines_log2);
-    u64 slice = z & ((u64{1} << depth_log2) - 1);
-    u64 gob_row = (y >> kGobLinesLog2) & ((u64{1} << height_log2) - 1);
-    u64 in_gob = (x & 32) << 3 | (y & 6) << 5 | (x & 16) << 1 | (y & 1) << 4 | (x & 15);
-    u64 block = block_row * gobs_across + x / kGobWidth;
-    return (block << (kGobBytesLog2 + height_log2 + depth_log2)) +
-           (((slice << height_log2) + gob_row) << kGobBytesLog2) + in_gob;
+    BlockLinearLayout layout{surface.block_height_log2, surface.block_depth_log2, surface.width_bytes, surface.height};
+    return block_linear_offset(layout, x, y, z);
 }
 
 bool CopyDescriptor::reads_source() const {
@@ -193,7 +180,8 @@ bool Copier::advance(const CopyDescriptor& copy, CopyProgress& progress, MmuFaul
             count = std::min(
                 count, (rows == 1 ? kStagedBytes : kStripBytes) / std::max(copy.src_element_bytes(), element_bytes));
             // What does not fit the fast strip, or faults in it, is done line by line, which stops at the exact byte.
-            ok = rows > 1 && strip_run(copy, progress.line, rows, progress.element, count);
+            ok = direct_run(copy, progress.line, rows, progress.element, count) ||
+                 (rows > 1 && strip_run(copy, progress.line, rows, progress.element, count));
             for (u64 row = 0; !ok && row < rows; ++row) {
                 if (!staged_run(copy, progress.line + row, progress.element, count, fault)) return false;
             }
@@ -302,7 +290,7 @@ template <typename MoveGobLine, typename MovePiece>
 bool Copier::walk_block_line(const CopySurface& surface, u64 line, u64 x, u64 bytes, MoveGobLine move_gob_line,
                              MovePiece move_piece) {
     u64 row = surface.base + block_linear_offset(surface, 0, surface.origin_y + line, surface.layer);
-    unsigned block_shift = kGobBytesLog2 + surface.block_height_log2 + surface.block_depth_log2;
+    u32 block_shift = kGobBytesLog2 + surface.block_height_log2 + surface.block_depth_log2;
     for (u64 done = 0; done < bytes;) {
         u64 at = surface.origin_x_bytes + x + done;
         u64 gob = row + (at / kGobWidth << block_shift);
@@ -366,7 +354,7 @@ bool Copier::move_gob_row(Windows& windows, const CopySurface& surface, u64 line
                           u8* lines) {
     u64 y = surface.origin_y + line;
     u64 row_base = surface.base + block_linear_offset(surface, 0, y - y % kGobLines, surface.layer);
-    unsigned block_shift = kGobBytesLog2 + surface.block_height_log2 + surface.block_depth_log2;
+    u32 block_shift = kGobBytesLog2 + surface.block_height_log2 + surface.block_depth_log2;
     for (u64 done = 0; done < bytes;) {
         u64 at = surface.origin_x_bytes + x + done;
         u64 gob = row_base + (at / kGobWidth << block_shift);
@@ -400,6 +388,69 @@ bool Copier::move_gob_row(Windows& windows, const CopySurface& surface, u64 line
             }
         }
         done += piece;
+    }
+    return true;
+}
+
+// Where the bytes of a line lie in host memory; nullptr when they are not one block there.
+u8* Copier::Windows::direct(u64 address, u64 bytes) {
+    MmuFault ignored;
+    Window* window = find(address, ignored);
+    if (window == nullptr || window->bytes == nullptr) return nullptr;
+    u8* first = window->bytes + address % kPage;
+    const u8* expected = window->bytes + kPage;
+    for (u64 next = (address / kPage + 1) * kPage; next < address + bytes; next += kPage, expected += kPage) {
+        window = find(next, ignored);
+        if (window == nullptr || window->bytes != expected) return nullptr;
+    }
+    return first;
+}
+
+// Lines of one GOB row without staging: every GOB of the strip meets its lines, or the GOB that it becomes, in host
+// memory. False: not all of it is directly addressable there, and some of it may be done.
+bool Copier::direct_run(const CopyDescriptor& copy, u64 line, u64 rows, u64 element, u64 count) {
+    if (copy.remap) return false;
+    const CopySurface& tiled = copy.dst.block_linear ? copy.dst : copy.src;
+    u64 y = tiled.origin_y + line;
+    u64 first_x = tiled.origin_x_bytes + element;
+    bool both = copy.src.block_linear && copy.dst.block_linear;
+    // Two tiled surfaces meet GOB by GOB only when both cut the picture at the same places.
+    bool same_phase = (copy.src.origin_x_bytes + element) % kGobWidth == first_x % kGobWidth &&
+                      (copy.src.origin_y + line) % kGobLines == y % kGobLines;
+    if (both && !same_phase) return false;
+    std::array<u8*, kGobLines> lines{};
+    const CopySurface& pitched = copy.dst.block_linear ? copy.src : copy.dst;
+    Windows& pitched_windows = copy.dst.block_linear ? src_ : dst_;
+    for (u64 row = 0; !both && row < rows; ++row) {
+        lines[row] = pitched_windows.direct(line_address(pitched, line + row) + element, count);
+        if (lines[row] == nullptr) return false;
+    }
+    auto gob_row = [&](const CopySurface& surface) {
+        u64 top = surface.origin_y + line;
+        return surface.base + block_linear_offset(surface, 0, top - top % kGobLines, surface.layer);
+    };
+    auto gob_of = [](Windows& windows, const CopySurface& surface, u64 row_base, u64 x) -> u8* {
+        u64 gob = row_base + (x / kGobWidth << (kGobBytesLog2 + surface.block_height_log2 + surface.block_depth_log2));
+        return windows.direct(gob, kGobBytes);
+    };
+    u64 src_row = copy.src.block_linear ? gob_row(copy.src) : 0, dst_row = copy.dst.block_linear ? gob_row(copy.dst) : 0;
+    GobPart part;
+    part.first_line = static_cast<u32>(y % kGobLines);
+    part.lines = static_cast<u32>(rows);
+    u64 src_x = copy.src.origin_x_bytes + element, dst_x = copy.dst.origin_x_bytes + element;
+    for (u64 done = 0; done < count; done += part.bytes) {
+        part.x = static_cast<u32>((first_x + done) % kGobWidth);
+        part.bytes = static_cast<u32>(std::min<u64>(count - done, kGobWidth - part.x));
+        u8* from = copy.src.block_linear ? gob_of(src_, copy.src, src_row, src_x + done) : nullptr;
+        u8* to = copy.dst.block_linear ? gob_of(dst_, copy.dst, dst_row, dst_x + done) : nullptr;
+        bool found = (from != nullptr || !copy.src.block_linear) && (to != nullptr || !copy.dst.block_linear);
+        if (!found) return false;
+        if (both)
+            copy_gob(from, to, part);
+        else if (to != nullptr)
+            lines_to_gob(lines, done, to, part);
+        else
+            gob_to_lines(from, lines, done, part);
     }
     return true;
 }

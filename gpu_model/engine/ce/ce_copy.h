@@ -95,6 +95,7 @@ private:
         bool read(u64 address, u8* out, u64 bytes, u64& done, MmuFault& fault);
         bool write(u64 address, const u8* data, u64 bytes, u64& done, MmuFault& fault);
         bool run(u64 address, u64 bytes, std::span<u8>& out, MmuFault& fault);
+        u8* direct(u64 address, u64 bytes);
 
     private:
         bool resolve(u64 address, u64 bytes, Translation& out, MmuFault& fault);
@@ -113,6 +114,7 @@ private:
     bool fill_run(const CopyDescriptor& copy, u64 dst, u64 count, u64& done, MmuFault& fault);
     template <bool kStore>
     bool move_gob_row(Windows& windows, const CopySurface& surface, u64 line, u64 rows, u64 x, u64 bytes, u8* lines);
+    bool direct_run(const CopyDescriptor& copy, u64 line, u64 rows, u64 element, u64 count);
     bool strip_run(const CopyDescriptor& copy, u64 line, u64 rows, u64 element, u64 count);
     bool staged_run(const CopyDescriptor& copy, u64 line, u64 element, u64 count, MmuFault& fault);
     template <typename MoveGobLine, typename MovePiece>
