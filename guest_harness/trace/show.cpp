@@ -7,6 +7,7 @@
 
 #include "guest_harness/trace/describe.h"
 #include "guest_harness/trace/hex.h"
+#include "guest_harness/trace/macro_view.h"
 #include "guest_harness/trace/names.h"
 #include "guest_harness/trace/pushbuffer.h"
 #include "guest_harness/trace/work_view.h"
@@ -86,9 +87,12 @@ private:
             sink.header = [&text](const HeaderWord& header) {
                 text += fmt::format("          {:>5} {:08x}  {}\n", header.at, header.word, header.text);
             };
-            sink.method = [&text](const MethodWord& word) {
+            MacroView& macros = macros_[submit.channel];
+            sink.method = [&text, &macros](const MethodWord& word) {
                 text += fmt::format("          {:>5} {:08x}    {:04X} {}\n", word.at, word.data, word.class_id,
                                     describe_method(word));
+                std::string instruction = macros.add(word);
+                if (!instruction.empty()) text += fmt::format("                             macro {}\n", instruction);
             };
         }
         if (!decoder->second.decode(submit.words, sink) && shown) text += "          the words end inside a method's data\n";
@@ -99,6 +103,7 @@ private:
     const TextSink& out_;
     WorkView work_;
     std::map<u32, PushbufferDecoder> decoders_;
+    std::map<u32, MacroView> macros_;
 };
 
 }  // namespace
