@@ -180,6 +180,7 @@ Status ChannelUnit::construct_channel(AllocCall& call) {
         Status status = spaces_.resolve(call.client, call.object.parent, params.hVASpace, &va_space);
         if (status != NV_OK) return status;
     }
+    channel.va_space = va_space;
     channel.error_memory = params.hObjectError != 0 ? params.hObjectError : group != nullptr ? group->error_memory : 0;
     MemoryData* notifier = channel.error_memory != 0 ? memory_of(call.client, channel.error_memory) : nullptr;
     if (channel.error_memory != 0 && notifier == nullptr) return NV_ERR_INVALID_OBJECT_HANDLE;

@@ -34,6 +34,7 @@ Driver::Driver(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice
       channels_(context_, spaces_, memory_),
       events_(context_),
       controls_(context_, channels_),
+      uvm_(context_, spaces_, memory_, *this),
       target_(kernel.events().add_target("rm.client", *this)) {
     if (options.boot == BootMode::Cold) context_.refused("BootMode::Cold", "the firmware's images are taken as loaded");
 }
@@ -46,7 +47,8 @@ Driver::~Driver() {
 // ---------------------------------------------------------------------------------------------------------------
 
 i64 Driver::open(const Caller& caller, int fd, std::string_view path, u32 flags) {
-    if (path != kControlNode && path != kGpuNode) return -kEnoent;
+    bool uvm_node = path == uvm::kUvmNode || path == uvm::kUvmToolsNode;
+    if (path != kControlNode && path != kGpuNode && !uvm_node) return -kEnoent;
     ApiLock lock(kernel_.fibers(), api_);
     if (fd < 0 || files_.find(caller.pid, fd) != nullptr) return -kEbadf;
     adapter_.io().spend(kSyscallCost);
@@ -54,8 +56,9 @@ i64 Driver::open(const Caller& caller, int fd, std::string_view path, u32 flags)
     Status status = gpu ? gpu_get() : NV_OK;
     adapter_.io().settle();
     if (status != NV_OK) return -kEio;
-    OpenFile& file = files_.open(caller.pid, fd, gpu ? Node::Gpu : Node::Control, flags);
+    OpenFile& file = files_.open(caller.pid, fd, gpu ? Node::Gpu : uvm_node ? Node::Uvm : Node::Control, flags);
     file.holds_gpu = gpu;
+    if (uvm_node) uvm_.open(file.id, path == uvm::kUvmNode ? uvm::NodeKind::Uvm : uvm::NodeKind::Tools);
     return 0;
 }
 
@@ -70,6 +73,10 @@ i64 Driver::close(const Caller& caller, int fd) {
 
 void Driver::release_file(FileId id) {
     OpenFile* file = files_.find(id);
+    u32 pid = file->pid;
+    bool last = true;
+    for (const auto& [other, open] : files_.files()) last = last && (other == id || open.pid != pid || open.closed);
+    uvm_.close(id, pid, last);
     std::vector<NvHandle> owned;
     for (auto& [handle, client] : server_.clients())
         if (client.owner == id) owned.push_back(handle);
@@ -105,7 +112,7 @@ void Driver::gpu_put() {
 
 u16 Driver::poll(const Caller& caller, int fd, u16 events) {
     OpenFile* file = files_.find(caller.pid, fd);
-    if (file == nullptr) return kPollErr;
+    if (file == nullptr || file->node == Node::Uvm) return kPollErr;
     return static_cast<u16>(events_.poll(*file) & (events | kPollErr | kPollHup));
 }
 
@@ -120,6 +127,10 @@ Mapping Driver::mmap(const Caller& caller, int fd, u64 address, u64 bytes, u32 p
         return mapping;
     };
     if (file == nullptr) return refuse(kEbadf, "not an open descriptor");
+    if (file->node == Node::Uvm) {
+        ApiLock lock(kernel_.fibers(), api_);
+        return uvm_.mmap(caller, file->id, address, bytes, prot, flags, offset);
+    }
     if (!file->context) return refuse(kEinval, "no RM_MAP_MEMORY named this descriptor");
     if (offset != 0) return refuse(kEinval, "the offset must be 0");
     const MmapContext& context = *file->context;
@@ -135,9 +146,12 @@ Mapping Driver::mmap(const Caller& caller, int fd, u64 address, u64 bytes, u32 p
     return mapping;
 }
 
-// The mapping context stays on the file and the memory stays mapped in BAR1 until RM_UNMAP_MEMORY, so nothing is left
-// to do.
-void Driver::munmap(const Caller&, u64, u64) {}
+// The mapping context stays on the file and the memory stays mapped in BAR1 until RM_UNMAP_MEMORY; only UVM's ranges
+// live by their mappings.
+void Driver::munmap(const Caller& caller, u64 address, u64 bytes) {
+    ApiLock lock(kernel_.fibers(), api_);
+    uvm_.munmap(caller.pid, address, bytes);
+}
 
 // --- interrupts and what the firmware says
 // ------------------------------------------------------------------------------------
@@ -210,8 +224,10 @@ void Driver::visit(sim::StateVisitor& visitor) {
     visitor.field("server", server_);
     visitor.field("files", files_);
     visitor.field("spaces", spaces_);
+    visitor.field("memory", memory_);
     visitor.field("channels", channels_);
     visitor.field("events", events_);
+    visitor.field("uvm", uvm_);
     visitor.field("interrupt_pending", interrupt_pending_);
     visitor.field("gpu_users", gpu_users_);
     visitor.field("memblock_bytes", memblock_bytes_);

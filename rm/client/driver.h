@@ -5,6 +5,7 @@
 #include "rm/client/api_lock.h"
 #include "rm/client/control_unit.h"
 #include "rm/client/event_unit.h"
+#include "rm/client/uvm/uvm.h"
 
 namespace rm::client {
 
@@ -30,7 +31,7 @@ struct IoctlCall {
     const EscapeRow& row;
 };
 
-class Driver final : public DriverSurface, private AdapterEvents, private sim::EventTarget {
+class Driver final : public DriverSurface, private AdapterEvents, private KernelRm, private sim::EventTarget {
 public:
     Driver(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice& device, HostServices& host,
            ClientOptions options);
@@ -95,6 +96,16 @@ private:
     void destroy(ClientEntry& client, NvHandle object);
     Status control(const IoctlCall& call, abi::NVOS54_PARAMETERS& params);
 
+    // For kernel modules (driver_kernel.cpp).
+    NvHandle kernel_client() override;
+    void free_kernel_client(NvHandle client) override { free_client(client); }
+    Status kernel_alloc(NvHandle client, NvHandle parent, NvHandle& object, u32 class_id, std::span<u8> params) override;
+    Status kernel_free(NvHandle client, NvHandle object) override;
+    Status kernel_control(NvHandle client, NvHandle object, u32 cmd, std::span<u8> params) override;
+    Status kernel_map_dma(NvHandle client, NvHandle dma, MemoryUnit::DmaMap& map) override;
+    Status kernel_gpu_get() override { return gpu_get(); }
+    void kernel_gpu_put() override { gpu_put(); }
+
     Status gpu_get();
     void gpu_put();
     void release_file(FileId id);
@@ -119,6 +130,7 @@ private:
     ChannelUnit channels_;
     EventUnit events_;
     ControlUnit controls_;
+    uvm::Uvm uvm_;
     sim::TargetId target_;
     bool interrupt_pending_ = false;
     u32 gpu_users_ = 0;

@@ -83,6 +83,7 @@ i64 Driver::ioctl(const Caller& caller, int fd, u64 request, u64 argument) {
     OpenFile* file = files_.find(caller.pid, fd);
     if (file == nullptr) return -kEbadf;
     adapter_.io().spend(kSyscallCost);
+    if (file->node == Node::Uvm) return uvm_.ioctl(caller, file->id, static_cast<u32>(request), argument);
     auto word = static_cast<u32>(request);  // only the number and the size of the command are looked at
     u32 number = IOC_NR::get(word);
     u64 bytes = IOC_SIZE::get(word);

@@ -12,7 +12,7 @@
 
 namespace rm::client {
 
-enum class Node : u8 { Control, Gpu };
+enum class Node : u8 { Control, Gpu, Uvm };
 
 // What MAP_MEMORY left on a file for the mmap that follows.
 struct MmapContext {

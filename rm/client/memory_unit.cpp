@@ -3,6 +3,7 @@
 
 #include "rm/abi/all_structs.h"
 #include "rm/abi/flags_nvos.h"
+#include "sim/check.h"
 
 namespace rm::client {
 
@@ -245,9 +246,37 @@ void MemoryUnit::destroy(ClientEntry& client, MemoryData& memory, NvHandle handl
     memory.cpu_mappings.clear();
     memory.dma_users.clear();
     if (memory.bytes == 0) return;
-    if (memory.place == MemoryData::Place::Video) context_.adapter.free_fb({memory.address}, memory.bytes);
-    if (memory.place == MemoryData::Place::System) context_.host.free_pages({memory.address}, memory.bytes);
+    auto retained = retained_.find(retained_key(memory.place, memory.address));
+    if (retained != retained_.end())
+        retained->second.orphaned = true;
+    else
+        free_pages(memory.place, memory.address, memory.bytes);
     memory.bytes = 0;
+}
+
+void MemoryUnit::free_pages(MemoryData::Place place, u64 address, u64 bytes) {
+    if (place == MemoryData::Place::Video) context_.adapter.free_fb({address}, bytes);
+    if (place == MemoryData::Place::System) context_.host.free_pages({address}, bytes);
+}
+
+void MemoryUnit::retain_pages(const MemoryData& memory) {
+    RetainedPages& pages = retained_[retained_key(memory.place, memory.address)];
+    pages.bytes = memory.bytes;
+    ++pages.users;
+}
+
+void MemoryUnit::release_pages(MemoryData::Place place, u64 address) {
+    auto it = retained_.find(retained_key(place, address));
+    SIM_CHECK(it != retained_.end(), address);
+    if (--it->second.users != 0) return;
+    if (it->second.orphaned) free_pages(place, address, it->second.bytes);
+    retained_.erase(it);
+}
+
+void MemoryUnit::RetainedPages::visit(sim::StateVisitor& visitor) {
+    visitor.field("bytes", bytes);
+    visitor.field("users", users);
+    visitor.field("orphaned", orphaned);
 }
 
 void MemoryUnit::destroy(ClientEntry& client, VirtualMemoryData& memory, NvHandle handle) {

@@ -15,6 +15,8 @@ public:
     Status construct_system(AllocCall& call);
     Status construct_video(AllocCall& call);
     Status construct_usermode(AllocCall& call);
+    Status construct_os_descriptor(AllocCall& call);  // NV01_MEMORY_SYSTEM_OS_DESCRIPTOR
+    Status construct_shared_data(AllocCall& call);    // RM_USER_SHARED_DATA
     Status construct_virtual(AllocCall& call);        // NV50_MEMORY_VIRTUAL
     Status construct_virtual_range(AllocCall& call);  // NV01_MEMORY_VIRTUAL
 
@@ -44,7 +46,22 @@ public:
     // Bytes of memory that the driver itself writes (notifiers). False: outside the object.
     bool write_memory(const MemoryData& memory, u64 offset, std::span<const u8> bytes);
 
+    // Keeps the pages of a memory object when the object goes, until the matching release. `address` names them.
+    void retain_pages(const MemoryData& memory);
+    // Once more; precondition: retained.
+    void retain_pages(MemoryData::Place place, u64 address) { ++retained_.at(retained_key(place, address)).users; }
+    void release_pages(MemoryData::Place place, u64 address);
+    void visit(sim::StateVisitor& visitor) { visitor.field("retained", retained_); }
+
 private:
+    struct RetainedPages {
+        u64 bytes = 0;
+        u32 users = 0;
+        bool orphaned = false;  // the object is gone
+        void visit(sim::StateVisitor& visitor);
+    };
+    static u64 retained_key(MemoryData::Place place, u64 address) { return address | static_cast<u64>(place); }
+    void free_pages(MemoryData::Place place, u64 address, u64 bytes);
     Status choose_pages(u32 attr, u32 attr2, u64 bytes, bool video, u64* page_bytes);
     Status map_dma_range(VirtualMemoryData& target, const MemoryData& memory, DmaMap& map,
                          VirtualMemoryData::DmaMapping& mapping);
@@ -53,6 +70,10 @@ private:
 
     Context& context_;
     VaSpaces& spaces_;
+    std::map<u64, RetainedPages> retained_;  // pages are aligned, so the place fits below the address
 };
+
+// Flags of RM_ALLOC_MEMORY as the attributes of RM_ALLOC.
+u32 attributes_of_os02(u32 flags, u32* attr2);
 
 }  // namespace rm::client

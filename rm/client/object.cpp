@@ -85,6 +85,7 @@ void ChannelData::visit(sim::StateVisitor& visitor) {
     visitor.field("instance", instance);
     visitor.field("method_buffer", method_buffer);
     visitor.field("userd", userd);
+    visitor.field("va_space", va_space);
     visitor.field("error_memory", error_memory);
     visitor.field("token_index", token_index);
     visitor.field("dead", dead);

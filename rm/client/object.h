@@ -103,6 +103,7 @@ struct ChannelData {
     u64 instance = 0;  // FB
     u64 method_buffer = 0;
     u64 userd = 0;  // FB memory of our own when the client gave none
+    u32 va_space = 0;
     NvHandle error_memory = 0;
     u32 token_index = 1;  // entry of the error notifier that receives the work submit token
     bool dead = false;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "gpu_model/addresses.h"
+#include "rm/client/page_table_format.h"
 #include "sim/bits.h"
 #include "sim/state_visitor.h"
 
@@ -67,21 +68,19 @@ public:
     void visit(sim::StateVisitor& visitor);
 
 private:
-    enum Level : u32 { kPde3, kPde2, kPde1, kPde0, kPte64K, kPte4K };
     struct Node {
         u64 address = 0;
         u64 used = 0;     // entries that are valid, as far as this tree wrote them
         u64 adopted = 0;  // somebody else's
         void visit(sim::StateVisitor& visitor);
     };
-    static u64 key(Level level, u64 va);
-    Node* find(Level level, u64 va);
-    Node* open(Level level, u64 va);
-    void release(Level level, u64 va);
-    std::optional<gpu::FbPa> existing_child(const Node& parent, Level parent_level, Level level, u64 va);
-    void link(Node& parent, Level level, u64 va, u64 table);
-    void unlink(Node& parent, Level level, u64 va);
-    static Level leaf_level(u64 page_bytes);
+    Node* find(MmuLevel level, u64 va);
+    Node* open(MmuLevel level, u64 va);
+    void release(MmuLevel level, u64 va);
+    std::optional<gpu::FbPa> existing_child(const Node& parent, MmuLevel parent_level, MmuLevel level, u64 va);
+    void link(Node& parent, MmuLevel level, u64 va, u64 table);
+    void unlink(Node& parent, MmuLevel level, u64 va);
+    static MmuLevel leaf_level(u64 page_bytes);
 
     TableStore* store_;
     gpu::FbPa root_;

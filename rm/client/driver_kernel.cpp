@@ -1,0 +1,68 @@
+// Driver: RM for kernel modules. The same objects and rules as for processes; parameters are the kernel's own, and so
+// are the rights.
+#include "rm/client/driver.h"
+
+namespace rm::client {
+
+namespace {
+
+constexpr FileId kNoFile = 0;  // no descriptor reaches a kernel client
+
+// Controls of the kernel carry no pointers into a process.
+class NoUserMemory final : public UserMemory {
+public:
+    bool read(u64, std::span<u8>) override { return false; }
+    bool write(u64, std::span<const u8>) override { return false; }
+};
+
+}  // namespace
+
+NvHandle Driver::kernel_client() {
+    ClientEntry* client = server_.create_client(0, kNoFile);
+    return client != nullptr ? client->handle : 0;
+}
+
+Status Driver::kernel_alloc(NvHandle client_handle, NvHandle parent, NvHandle& object, u32 class_id,
+                            std::span<u8> params) {
+    ClientEntry* client = server_.find_client(client_handle);
+    const ResourceRow* row = find_resource(class_id);
+    if (client == nullptr) return NV_ERR_INVALID_CLIENT;
+    if (row == nullptr) return NV_ERR_INVALID_CLASS;
+    Status status = server_.check_alloc(*client, parent, object, *row, true);
+    if (status != NV_OK) return status;
+    Object& made = server_.insert(*client, parent, object, class_id);
+    // The struct as the running version has it.
+    std::vector<u8> bytes(params.begin(), params.end());
+    if (!bytes.empty()) bytes.resize(alloc_bytes(version_, class_id).value_or(row->params_bytes));
+    AllocCall call{*client, made, bytes, client->pid, true};
+    status = construct(call);
+    if (status != NV_OK) {
+        made.data = std::monostate{};
+        server_.erase(*client, object);
+        return status;
+    }
+    std::copy_n(bytes.begin(), std::min(bytes.size(), params.size()), params.begin());
+    return NV_OK;
+}
+
+Status Driver::kernel_free(NvHandle client_handle, NvHandle object) {
+    ClientEntry* client = server_.find_client(client_handle);
+    return client != nullptr ? free_object(*client, object) : NV_ERR_INVALID_CLIENT;
+}
+
+Status Driver::kernel_control(NvHandle client_handle, NvHandle object_handle, u32 cmd, std::span<u8> params) {
+    ClientEntry* client = server_.find_client(client_handle);
+    if (client == nullptr) return NV_ERR_INVALID_CLIENT;
+    Object* object = client->find(object_handle);
+    if (object == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
+    NoUserMemory nothing;
+    ControlCall call{*client, *object, cmd, params, nothing, true};
+    return controls_.control(call);
+}
+
+Status Driver::kernel_map_dma(NvHandle client_handle, NvHandle dma, MemoryUnit::DmaMap& map) {
+    ClientEntry* client = server_.find_client(client_handle);
+    return client != nullptr ? memory_.map_dma(*client, dma, map) : NV_ERR_INVALID_CLIENT;
+}
+
+}  // namespace rm::client
