@@ -20,7 +20,7 @@ struct MachineOptions {
     std::string chip = "t4";
     std::string driver = "570.144";
     u64 seed = 0;
-    rm::BootMode boot = rm::BootMode::Warm;
+    rm::BootMode boot = rm::BootMode::Cold;
 };
 
 struct RunSummary {

@@ -28,7 +28,7 @@ protected:
 enum class BootMode : u8 { Cold, Warm };  // Warm starts after the firmware's images are in place
 
 struct ClientOptions {
-    BootMode boot = BootMode::Warm;
+    BootMode boot = BootMode::Cold;
 };
 
 class Client {

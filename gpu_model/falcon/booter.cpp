@@ -96,8 +96,9 @@ BootPrograms::Result BootPrograms::identify(const Falcon& sec2, Program& program
     for (u32 i = 0; i * Falcon::kBlockBytes < bytes; ++i) {
         bool secure = i * Falcon::kBlockBytes >= secure_from;
         if (sec2.block_secure(i) != secure)
-            return BootFailure{BootError::SecureMark, fmt::format("block {:#x} of IMEM was stored with NV_PFALCON_FALCON_IMEMC_SECURE {}, "
-                                                                  "must be {}", i, !secure, secure)};
+            return BootFailure{BootError::SecureMark,
+                               fmt::format("block {:#x} of IMEM was stored with NV_PFALCON_FALCON_IMEMC_SECURE {}, must be {}", i, !secure,
+                                           secure)};
     }
     return std::nullopt;
 }
@@ -212,7 +213,8 @@ BootPrograms::Result BootPrograms::read_radix3(u64 root, u64 bytes, std::vector<
         std::vector<u64> next;
         for (u64 node = 0; node < nodes.size(); ++node) {
             if (!dma_read(nodes[node], page))
-                return BootFailure{BootError::Radix3, fmt::format("no memory answers at {:#x}, page {} of level {}", nodes[node], node, level)};
+                return BootFailure{BootError::Radix3,
+                                   fmt::format("no memory answers at {:#x}, page {} of level {}", nodes[node], node, level)};
             for (u64 i = 0; i < kEntriesPerPage && next.size() < wanted; ++i) {
                 u64 entry = load_le64(page, i * sizeof(u64));
                 if (entry == 0 || entry % kPage != 0)
@@ -287,8 +289,9 @@ BootPrograms::Result BootPrograms::place_firmware(std::span<const u8> meta, bool
                                    Row{"bootloaderManifestOffset", m.bootloaderManifestOffset, kBootManifestOffset}}) {
                 u64 right = load_le64(places, row.place);
                 if (row.found != right)
-                    return BootFailure{BootError::BootBinary, fmt::format("GspFwWprMeta: {} is {:#x}, must be {:#x} as the boot binary has it",
-                                                                          row.name, row.found, right)};
+                    return BootFailure{BootError::BootBinary,
+                                       fmt::format("GspFwWprMeta: {} is {:#x}, must be {:#x} as the boot binary has it", row.name,
+                                                   row.found, right)};
             }
         }
     }

@@ -14,7 +14,7 @@ namespace {
 
 struct Options {
     MachineOptions machine;
-    bool cold = false;
+    std::string boot = "cold";
     std::string record;
     std::string journal;
     u64 time_limit_ms = 0;
@@ -29,7 +29,9 @@ void execute(const Options& options, Outcome& outcome) {
     run.args.assign(options.guest.begin() + 1, options.guest.end());
     run.environment = options.environment;
     run.machine = options.machine;
-    run.machine.boot = options.cold ? rm::BootMode::Cold : rm::BootMode::Warm;
+    if (options.boot != "cold" && options.boot != "warm")
+        throw sim::HostError(fmt::format("--boot is \"{}\"; choose cold or warm", options.boot));
+    run.machine.boot = options.boot == "cold" ? rm::BootMode::Cold : rm::BootMode::Warm;
     if (options.time_limit_ms != 0) run.time_limit = SimTime::from_ms(options.time_limit_ms);
     run.output = [](int fd, std::string_view text) {
         std::FILE* stream = fd == STDERR_FILENO ? stderr : stdout;
@@ -72,7 +74,7 @@ void add_run(Program& program, Outcome& outcome) {
     sub.option("--gpu,--chip", options->machine.chip, "chip profile: t4, rtx2080 or rtx5000");
     sub.option("--driver", options->machine.driver, "driver version");
     sub.option("--seed", options->machine.seed, "schedule; 0 is the nominal one");
-    sub.flag("--cold-boot", options->cold, "boot the firmware from reset, as the driver does after power-on");
+    sub.option("--boot", options->boot, "cold: from power-on, through ROM, FWSEC and Booter; warm: the firmware's images are in place");
     sub.option("--record", options->record, "write a trace of every crossing to this file");
     sub.option("--journal", options->journal, "write the journal as text to this file");
     sub.option("--env", options->environment, "NAME=VALUE for the guest (the host's environment never reaches it)");

@@ -46,7 +46,7 @@ void Adapter::Page::visit(sim::StateVisitor& visitor) {
 }
 
 Adapter::Adapter(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice& device, HostServices& host,
-                 AdapterEvents& events)
+                 AdapterEvents& events, BootMode boot)
     : kernel_(kernel),
       version_(version),
       host_(host),
@@ -54,6 +54,8 @@ Adapter::Adapter(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevi
       io_(kernel, device),
       pci_(io_),
       rpc_(kernel, version, io_, host, *this),
+      boot_(boot),
+      firmware_(kernel, version, io_, host),
       bar2_(io_),
       bar1_tables_(*this) {}
 
@@ -73,12 +75,18 @@ void Adapter::stop() {
     io_.reg_write(reg::NV_PGSP_FALCON_ENGINE, 1);
     io_.reg_write(reg::NV_PGSP_FALCON_ENGINE, 0);
     io_.settle();
+    if (boot_ == BootMode::Cold) {
+        status = firmware_.unload(boot0_);
+        if (status != NV_OK) kernel_.journal().note(kernel_.now(), fmt::format("driver: firmware unload: {}", status_name(status)));
+        io_.settle();
+    }
     release_memory();
     started_ = false;
 }
 
 void Adapter::release_memory() {
     rpc_.destroy();
+    firmware_.release();
     for (const Page& page : pages_) host_.free_pages({page.address}, page.bytes);
     pages_.clear();
     bar1_tables_ = PageTables(*this);
@@ -90,6 +98,49 @@ void Adapter::release_memory() {
     libos_arguments_ = 0;
 }
 
+    lockdown_ = false;
+}
+
+void Adapter::on_rpc_event(const msgq::Record& record) {
+    std::string_view name = rpc_name(version_, record.header.function);
+    if (name == "NV_VGPU_MSG_EVENT_GSP_RUN_CPU_SEQUENCER") {
+        std::string failure;
+        Status status = run_cpu_sequencer(kernel_, io_, *this, record.payload(), failure);
+        if (status != NV_OK)
+            kernel_.journal().note(kernel_.now(), fmt::format("driver: CPU sequencer stopped, {}: {}", status_name(status), failure));
+        return;
+    }
+    if (name == "NV_VGPU_MSG_EVENT_GSP_LOCKDOWN_NOTICE") {
+        std::span<const u8> payload = record.payload();
+        lockdown_ = !payload.empty() && payload[0] != 0;
+        kernel_.journal().note(kernel_.now(), fmt::format("driver: GSP lockdown {}", lockdown_ ? "engaged" : "released"));
+        return;
+    }
+    events_.on_rpc_event(record);
+}
+
+Status Adapter::core_reset() { return FalconIo(io_, FalconIo::kGsp).reset(boot0_) ? NV_OK : NV_ERR_TIMEOUT; }
+
+Status Adapter::core_start() {
+    FalconIo(io_, FalconIo::kGsp).start(0);
+    return NV_OK;
+}
+
+Status Adapter::core_wait_for_halt() { return FalconIo(io_, FalconIo::kGsp).wait_halted() ? NV_OK : NV_ERR_TIMEOUT; }
+
+// Back from a program on the falcon to the RISC-V core, by way of SEC2.
+Status Adapter::core_resume() {
+    namespace regs = gpu::regs;
+    FalconIo gsp(io_, FalconIo::kGsp);
+    FalconIo sec2(io_, FalconIo::kSec2);
+    if (!gsp.reset(boot0_)) return NV_ERR_TIMEOUT;
+    gsp.set_mailboxes(libos_arguments_);
+    sec2.start(0);
+    constexpr u32 kHandoff = static_cast<u32>(regs::NV_PGC6_BSI_SECURE_SCRATCH_14_BOOT_STAGE_3_HANDOFF::kMask);
+    if (!io_.reg_poll(regs::NV_PGC6_BSI_SECURE_SCRATCH_14, kHandoff, kHandoff, kDefaultTimeout)) return NV_ERR_TIMEOUT;
+    if (sec2.read(regs::NV_PFALCON_FALCON_MAILBOX0) != 0) return NV_ERR_GENERIC;
+    u32 status = gsp.read(regs::NV_PRISCV_RISCV_CORE_SWITCH_RISCV_STATUS);
+    return regs::NV_PRISCV_RISCV_CORE_SWITCH_RISCV_STATUS_ACTIVE_STAT::get(status) == 1 ? NV_OK : NV_ERR_NOT_READY;
 void Adapter::service_interrupts() {
     if (vectors_.empty()) return;
     io_.reg_write(reg::NV_CPU_INTR_TOP_EN_CLEAR, reg::kIntrTopMask);
@@ -129,16 +180,17 @@ void Adapter::serve_leaf(u32 leaf, u32 pending) {
 void Adapter::serve_gsp() {
     u32 status = io_.reg_read(reg::NV_PGSP_FALCON_IRQSTAT);
     u32 pending = status & io_.reg_read(reg::NV_PGSP_RISCV_IRQMASK) & io_.reg_read(reg::NV_PGSP_RISCV_IRQDEST);
-    if (reg::NV_PFALCON_IRQ_HALT::get(pending) != 0) {
-        io_.reg_write(reg::NV_PGSP_FALCON_IRQSCLR, reg::NV_PFALCON_IRQ_HALT::make(1));
-        kernel_.journal().note(kernel_.now(), "NVRM: Xid (PCI:0000:01:00): 120, GSP halted");
-    }
     if (reg::NV_PFALCON_IRQ_SWGEN0::get(pending) != 0) {
         io_.reg_write(reg::NV_PGSP_FALCON_IRQSCLR, reg::NV_PFALCON_IRQ_SWGEN0::make(1));
         rpc_.drain();
     }
 }
 
+    if (lockdown_) return;  // a notice that was just drained: no register of the GSP may be touched until it is released
+    if (reg::NV_PFALCON_IRQ_HALT::get(pending) != 0) {
+        io_.reg_write(reg::NV_PGSP_FALCON_IRQSCLR, reg::NV_PFALCON_IRQ_HALT::make(1));
+        kernel_.journal().note(kernel_.now(), "NVRM: Xid (PCI:0000:01:00): 120, GSP halted");
+    }
 std::optional<gpu::FbPa> Adapter::alloc_fb(RangeHeap::Request request) {
     std::optional<u64> address = fb_.alloc(request);
     if (!address) return std::nullopt;
@@ -190,6 +242,8 @@ void Adapter::visit(sim::StateVisitor& visitor) {
     visitor.field("rpc", rpc_);
     visitor.field("bar2", bar2_);
     visitor.field("bar1_tables", bar1_tables_);
+    visitor.field("firmware", firmware_);
+    visitor.field("lockdown", lockdown_);
     visitor.field("fb", fb_);
     visitor.field("bar1", bar1_);
     visitor.field("info", info_);

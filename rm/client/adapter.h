@@ -8,6 +8,8 @@
 
 #include "rm/client/bar2_window.h"
 #include "rm/client/pci_function.h"
+#include "rm/client/cpu_sequencer.h"
+#include "rm/client/firmware_boot.h"
 #include "rm/client/range_heap.h"
 #include "rm/client/rpc.h"
 
@@ -53,10 +55,10 @@ struct InterruptVector {
     void visit(sim::StateVisitor& visitor);
 };
 
-class Adapter final : private RpcEventSink, private TableStore {
+class Adapter final : private RpcEventSink, private TableStore, private SequencerCore {
 public:
     Adapter(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice& device, HostServices& host,
-            AdapterEvents& events);
+            AdapterEvents& events, BootMode boot);
     ~Adapter();
 
     // On a fiber. Anything but NV_OK: the adapter is down and can be started again.
@@ -117,8 +119,14 @@ private:
     std::optional<gpu::SysPa> alloc_page(u64 bytes);
     void serve_leaf(u32 leaf, u32 pending);
     void serve_gsp();
+    Status load_images();
 
-    void on_rpc_event(const msgq::Record& record) override { events_.on_rpc_event(record); }
+    // The two events that concern the adapter itself; all others go up.
+    void on_rpc_event(const msgq::Record& record) override;
+    Status core_reset() override;
+    Status core_start() override;
+    Status core_wait_for_halt() override;
+    Status core_resume() override;
     std::optional<gpu::FbPa> alloc_table() override;
     void free_table(gpu::FbPa table) override;
     u64 read_entry(gpu::FbPa address) override { return bar2_.read64(address); }
@@ -146,6 +154,9 @@ private:
     u32 graphics_client_ = 0;
     bool started_ = false;
     Status start_status_ = NV_OK;
+    const BootMode boot_;
+    FirmwareBoot firmware_;
 };
 
 }  // namespace rm::client
+    bool lockdown_ = false;  // the firmware asked that its registers be left alone

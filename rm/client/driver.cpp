@@ -27,7 +27,7 @@ Driver::Driver(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice
                ClientOptions options)
     : kernel_(kernel),
       version_(version),
-      adapter_(kernel, version, device, host, *this),
+      adapter_(kernel, version, device, host, *this, options.boot),
       context_{kernel, version, host, adapter_, server_, files_, wake_},
       spaces_(context_),
       memory_(context_, spaces_),
@@ -35,9 +35,7 @@ Driver::Driver(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice
       events_(context_),
       controls_(context_, channels_),
       uvm_(context_, spaces_, memory_, *this),
-      target_(kernel.events().add_target("rm.client", *this)) {
-    if (options.boot == BootMode::Cold) context_.refused("BootMode::Cold", "the firmware's images are taken as loaded");
-}
+      target_(kernel.events().add_target("rm.client", *this)) {}
 
 Driver::~Driver() {
     kernel_.events().remove_target(target_);

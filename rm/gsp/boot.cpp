@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "gpu_model/regs/regs.h"
+#include "rm/abi/gsp_fw_wpr_meta.h"
 #include "rm/abi/gsp_init_args.h"
 #include "rm/abi/libos_init_args.h"
 #include "rm/gsp/gsp_impl.h"
@@ -20,6 +21,21 @@ constexpr u64 id8(std::string_view name) {
 }
 
 constexpr u32 kArgumentPageBytes = 0x1000;
+
+// A region of LibosMemoryRegionInitArgument: libos maps it before anything else runs.
+std::string check_region(const abi::LibosMemoryRegionInitArgument& region) {
+    constexpr u8 kContiguous = 1;  // LIBOS_MEMORY_REGION_CONTIGUOUS, _RADIX3
+    constexpr u8 kRadix3 = 2;
+    constexpr u8 kSystemMemory = 1;  // LIBOS_MEMORY_REGION_LOC_SYSMEM, _FB
+    constexpr u8 kVideoMemory = 2;
+    if (region.kind != kContiguous && region.kind != kRadix3)
+        return fmt::format("kind is {}, must be 1 (contiguous) or 2 (radix3)", region.kind);
+    if (region.loc != kSystemMemory && region.loc != kVideoMemory)
+        return fmt::format("loc is {}, must be 1 (sysmem) or 2 (FB)", region.loc);
+    if (region.pa % msgq::kPageBytes != 0 || region.size == 0 || region.size % msgq::kPageBytes != 0)
+        return fmt::format("pa {:#x} and size {:#x} must be whole pages", region.pa, region.size);
+    return {};
+}
 
 }  // namespace
 
@@ -42,6 +58,9 @@ std::string Gsp::Impl::find_arguments(gpu::SysPa libos, gpu::SysPa& shared, u32&
     std::optional<u64> rmargs;
     for (u64 at = 0; at < page.size(); at += sizeof(abi::LibosMemoryRegionInitArgument)) {
         auto region = *abi::load<abi::LibosMemoryRegionInitArgument>(page, at);
+        if (region.id8 == 0) continue;
+        std::string wrong = check_region(region);
+        if (!wrong.empty()) return fmt::format("libos argument {}: {}", at / sizeof(region), wrong);
         if (region.id8 == id8("RMARGS")) rmargs = region.pa;
     }
     if (!rmargs) return fmt::format("no RMARGS region in the libos argument page {:#x}", libos.value);
@@ -52,10 +71,29 @@ std::string Gsp::Impl::find_arguments(gpu::SysPa libos, gpu::SysPa& shared, u32&
         if (!place) return 0;
         return place->bytes == 8 ? abi::load<u64>(cached, place->offset).value_or(0) : abi::load<u32>(cached, place->offset).value_or(0);
     };
+    std::optional<FieldPlace> resume = field_place(version_, "GSP_ARGUMENTS_CACHED", "srInitArguments.bInPMTransition");
+    if (resume && abi::load<u8>(cached, resume->offset).value_or(0) != 0) {
+        kernel_.unmodelled().refused("GSP resume from suspend", kernel_.now());
+        return "GSP_ARGUMENTS_CACHED asks for a resume (srInitArguments.bInPMTransition), which nobody models";
+    }
     shared.value = word("sharedMemPhysAddr");
     pages = static_cast<u32>(word("pageTableEntryCount"));
     command_queue = word("cmdQueueOffset");
     status_queue = word("statQueueOffset");
+    return {};
+}
+
+// With a protected region up, this is what Booter left there.
+std::string Gsp::Impl::find_layout() {
+    namespace regs = gpu::regs;
+    if (regs::NV_PFB_PRI_MMU_WPR2_ADDR_HI_VAL::get(bus_.reg_read(regs::NV_PFB_PRI_MMU_WPR2_ADDR_HI)) == 0) return {};
+    u64 start = u64{regs::NV_PFB_PRI_MMU_WPR2_ADDR_LO_VAL::get(bus_.reg_read(regs::NV_PFB_PRI_MMU_WPR2_ADDR_LO))} << 12;
+    std::vector<u8> meta(sizeof(abi::GspFwWprMeta));
+    std::optional<gsp::FbLayout> layout;
+    if (bus_.fb_read({start}, meta)) layout = gsp::fb_layout_of(meta);
+    if (!layout) return fmt::format("no verified GspFwWprMeta at the start of WPR2, {:#x}", start);
+    layout_ = *layout;
+    by_booter_ = true;
     return {};
 }
 
@@ -64,7 +102,8 @@ void Gsp::Impl::boot() {
     u32 pages = 0;
     u64 command_queue = 0;
     u64 status_queue = 0;
-    std::string wrong = find_arguments({libos_arguments_}, shared, pages, command_queue, status_queue);
+    std::string wrong = find_layout();
+    if (wrong.empty()) wrong = find_arguments({libos_arguments_}, shared, pages, command_queue, status_queue);
     if (wrong.empty()) wrong = shared_.open(shared, pages);
     if (!wrong.empty()) return halt(wrong);
     u64 total = shared_.bytes();
@@ -126,8 +165,28 @@ void Gsp::Impl::finish_boot() {
         result = abi::NV_ERR_INVALID_STATE;
         note("GSP_INIT_DONE fails: no GSP_SET_SYSTEM_INFO came before boot");
     }
+    if (by_booter_) send_boot_script();
     std::vector<u8> payload(4);
     send_event(rpc_number(version_, "NV_VGPU_MSG_EVENT_GSP_INIT_DONE").value_or(abi::NV_VGPU_MSG_EVENT_GSP_INIT_DONE), payload, result);
+}
+
+// Every boot by Booter has the driver run one script before GSP_INIT_DONE: nova-core waits for it. (model): what silicon's script does is
+// the firmware's secret; this one touches a scratch register and nothing else.
+void Gsp::Impl::send_boot_script() {
+    namespace regs = gpu::regs;
+    constexpr u32 kRegWrite = 0, kRegModify = 1, kRegPoll = 2, kDelayUs = 3, kRegStore = 4;  // GSP_SEQ_BUF_OPCODE
+    constexpr u32 kScratch = 60, kAll = ~u32{0}, kTimeoutUs = 1000;
+    u32 scratch = regs::NV_PBUS_SW_SCRATCH.at(kScratch);
+    const u32 script[] = {kRegStore,  scratch, 0,    kRegWrite, scratch, 0x47535000, kRegModify, scratch, 0xFF, 0x01,
+                          kDelayUs,   5,       kRegPoll, scratch, kAll,  0x47535001, kTimeoutUs, 0,       kRegWrite, scratch, 0};
+    abi::rpc_run_cpu_sequencer_v17_00 head{};
+    head.cmdIndex = static_cast<u32>(std::size(script));
+    head.bufferSizeDWord = head.cmdIndex + 1;
+    std::vector<u8> payload(sizeof(head) + u64{head.bufferSizeDWord} * sizeof(u32));
+    abi::store(std::span<u8>(payload), head);
+    for (u64 i = 0; i < std::size(script); ++i) abi::store(std::span<u8>(payload), script[i], sizeof(head) + i * sizeof(u32));
+    std::optional<u32> event = rpc_number(version_, "NV_VGPU_MSG_EVENT_GSP_RUN_CPU_SEQUENCER");
+    send_event(event.value_or(abi::NV_VGPU_MSG_EVENT_GSP_RUN_CPU_SEQUENCER), payload);
 }
 
 }  // namespace rm

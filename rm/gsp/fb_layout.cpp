@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "rm/abi/gsp_fw_wpr_meta.h"
+
 namespace rm::gsp {
 namespace {
 
@@ -35,6 +37,40 @@ FbLayout fb_layout(const gpu::ChipSpec& spec) {
     out.structures = out.non_wpr_heap - kStructuresBytes;
     out.structures_bytes = kStructuresBytes;
     return out;
+}
+
+std::optional<FbLayout> fb_layout_of(std::span<const u8> wpr_meta) {
+    constexpr u64 kMagic = 0xDC3AAE21371A60B3;
+    constexpr u64 kVerified = 0xA0A0A0A0A0A0A0A0;
+    std::optional<abi::GspFwWprMeta> meta = abi::load<abi::GspFwWprMeta>(wpr_meta);
+    if (!meta || meta->magic != kMagic || meta->verified != kVerified || meta->gspFwRsvdStart <= kStructuresBytes) return std::nullopt;
+    FbLayout out;
+    out.fb_bytes = meta->fbSize;
+    out.vga_workspace = meta->vgaWorkspaceOffset;
+    out.wpr_end = meta->gspFwWprEnd;
+    out.frts = meta->frtsOffset;
+    out.boot_binary = meta->bootBinOffset;
+    out.firmware = meta->gspFwOffset;
+    out.heap = meta->gspFwHeapOffset;
+    out.wpr_start = meta->gspFwWprStart;
+    out.non_wpr_heap = meta->nonWprHeapOffset;
+    out.structures = align_down(meta->gspFwRsvdStart, kMiB) - kStructuresBytes;
+    out.structures_bytes = kStructuresBytes;
+    return out;
+}
+
+void FbLayout::visit(sim::StateVisitor& visitor) {
+    visitor.field("fb_bytes", fb_bytes);
+    visitor.field("vga_workspace", vga_workspace);
+    visitor.field("wpr_end", wpr_end);
+    visitor.field("frts", frts);
+    visitor.field("boot_binary", boot_binary);
+    visitor.field("firmware", firmware);
+    visitor.field("heap", heap);
+    visitor.field("wpr_start", wpr_start);
+    visitor.field("non_wpr_heap", non_wpr_heap);
+    visitor.field("structures", structures);
+    visitor.field("structures_bytes", structures_bytes);
 }
 
 std::optional<u64> FbHeap::allocate(u64 bytes) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 
 #include "gpu_model/chip.h"
 #include "sim/state_visitor.h"
@@ -26,8 +27,12 @@ struct FbLayout {
     u64 structures = 0;
     u64 structures_bytes = 0;
     u64 reserved_base() const { return structures; }
+    void visit(sim::StateVisitor& visitor);
 };
+// What silicon of this size has when nobody told otherwise: a firmware that was started without Booter assumes it.
 FbLayout fb_layout(const gpu::ChipSpec& spec);
+// What the driver chose: the metadata that Booter left at the start of the protected region. Empty: it is none.
+std::optional<FbLayout> fb_layout_of(std::span<const u8> wpr_meta);
 
 class FbHeap {
 public:

@@ -69,7 +69,8 @@ void Gsp::Impl::on_event(u32 op, u64 arg) {
 void Gsp::Impl::on_reset() {
     ++epoch_;
     state_ = State::Off;
-    look_pending_ = busy_ = flush_pending_ = have_system_info_ = false;
+    look_pending_ = busy_ = flush_pending_ = have_system_info_ = by_booter_ = false;
+    layout_ = gsp::fb_layout(spec_);
     shared_.close();
     commands_ = msgq::Reader(shared_, msgq::kCmdQueueOffset, msgq::kStatQueueOffset);
     status_ = msgq::Writer(shared_, msgq::kStatQueueOffset, msgq::kCmdQueueOffset);
@@ -313,6 +314,8 @@ void Gsp::Impl::visit(sim::StateVisitor& visitor) {
     visitor.field("busy", busy_);
     visitor.field("flush_pending", flush_pending_);
     visitor.field("have_system_info", have_system_info_);
+    visitor.field("by_booter", by_booter_);
+    visitor.field("layout", layout_);
     visitor.field("shared", shared_);
     visitor.field("commands", commands_);
     visitor.field("status", status_);

@@ -81,7 +81,9 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
 
     // boot.cpp
     std::string find_arguments(gpu::SysPa libos_arguments, gpu::SysPa& shared, u32& pages, u64& command_queue, u64& status_queue);
+    std::string find_layout();
     void boot();
+    void send_boot_script();
     bool set_up_bar(u32 block_register, u64& root, u64& instance);
     void finish_boot();
     void halt(const std::string& reason);
@@ -199,6 +201,7 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
 
     gsp::QueueMemory shared_;
     msgq::Reader commands_;
+    bool by_booter_ = false;  // this life began with Booter, in a protected region
     msgq::Writer status_;
     msgq::Assembler assembler_;
     std::vector<u8> tail_;

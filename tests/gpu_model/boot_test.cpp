@@ -243,9 +243,8 @@ TEST_CASE("images that this model did not sign are taken as good, and listed") {
     b.kit.frts_command();
     CHECK(b.boot() == 0);
     CHECK(b.firmware.starts.size() == 1);
-    for (const char* what : {"signature check of the generic falcon loader", "signature check of Booter", "signature check of the GSP firmware",
-                             "signature check of the GSP boot binary"})
-        CHECK(b.fixture.kernel.unmodelled().entries().count(what) == 1);
+    for (std::string what : {"the generic falcon loader", "Booter", "the GSP firmware", "the GSP boot binary"})
+        CHECK(b.fixture.kernel.unmodelled().entries().count("signature check of " + what) == 1);
     CHECK(!b.fixture.kernel.unmodelled().any_invented());
 }
 
@@ -264,7 +263,8 @@ TEST_CASE("random registers of both falcons never get past the checks") {
     sim::RandomStream random(1, "test.boot", "registers");
     b.kit.place_images();
     for (u32 i = 0; i < 20'000; ++i) {
-        const u32 offsets[] = {0x40, 0x44, 0x84, 0x100, 0x104, 0x10C, 0x110, 0x118, 0x130, 0x180, 0x184, 0x188, 0x1C0, 0x1C4, 0x3C0, 0x610, 0x624};
+        const u32 offsets[] = {0x40,  0x44,  0x84,  0x100, 0x104, 0x10C, 0x110, 0x118, 0x130,
+                               0x180, 0x184, 0x188, 0x1C0, 0x1C4, 0x3C0, 0x610, 0x624};
         u32 base = random.chance(1, 2) ? BootKit::kGsp : BootKit::kSec2;
         u32 offset = offsets[random.below(std::size(offsets))];
         // A bare start of the GSP is a way in of its own (gsp_unit.h); it is left out.
