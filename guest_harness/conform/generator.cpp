@@ -750,10 +750,15 @@ private:
         put_object(call, "hObjectParent", object.parent);
         put(call, "hObjectNew", object.handle);
         put(call, "hClass", object.class_id);
+        if (chance(7, 8)) {
+            put(call, "flags",
+                abi::NVOS02_FLAGS_PHYSICALITY::make(abi::NVOS02_FLAGS_PHYSICALITY_NONCONTIGUOUS) |
+                    abi::NVOS02_FLAGS_COHERENCY::make(abi::NVOS02_FLAGS_COHERENCY_CACHED) |
+                    abi::NVOS02_FLAGS_MAPPING::make(abi::NVOS02_FLAGS_MAPPING_NO_MAP));
+        }
         const u32 pages = add_block(call, 0x2000);
         hole(call, 0, call.type, "pMemory", Symbol::Pointer, pages);
         put(call, "limit", chance(3, 4) ? 0xFFF : pick(std::array<u64, 3>{0, 0x1FFF, ~u64{0}}));
-        call.step.blocks[0].bytes[48] = 0xFF;
         for (std::size_t i = 48; i < 52; ++i) call.step.blocks[0].bytes[i] = 0xFF;  // no descriptor
         const Spoil spoil = choose_spoil();
         object.alive = false;

@@ -1,6 +1,7 @@
 // Fills the holes of a sequence's steps, calls, and empties them again in the replies.
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "guest_harness/conform/target.h"
 #include "rm/abi/all_structs.h"

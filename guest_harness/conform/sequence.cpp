@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "guest_harness/conform/target.h"
 #include "guest_harness/trace/hex.h"
 #include "rm/abi/classes.h"
 #include "rm/abi/controls.h"
@@ -114,6 +115,7 @@ Step step_from(const json& object) {
     for (const json& entry : object.at("b")) {
         Block block;
         block.bytes = bytes_of(entry.at(0));
+        check(block.bytes.size() <= Arena::kSlotBytes, "a block of more than 128 KiB");
         if (entry.size() > 1) block.mapped = entry.at(1).get<u32>();
         step.blocks.push_back(std::move(block));
     }
