@@ -96,8 +96,6 @@ void Adapter::release_memory() {
     engines_.clear();
     vectors_.clear();
     libos_arguments_ = 0;
-}
-
     lockdown_ = false;
 }
 
@@ -141,6 +139,8 @@ Status Adapter::core_resume() {
     if (sec2.read(regs::NV_PFALCON_FALCON_MAILBOX0) != 0) return NV_ERR_GENERIC;
     u32 status = gsp.read(regs::NV_PRISCV_RISCV_CORE_SWITCH_RISCV_STATUS);
     return regs::NV_PRISCV_RISCV_CORE_SWITCH_RISCV_STATUS_ACTIVE_STAT::get(status) == 1 ? NV_OK : NV_ERR_NOT_READY;
+}
+
 void Adapter::service_interrupts() {
     if (vectors_.empty()) return;
     io_.reg_write(reg::NV_CPU_INTR_TOP_EN_CLEAR, reg::kIntrTopMask);
@@ -184,13 +184,13 @@ void Adapter::serve_gsp() {
         io_.reg_write(reg::NV_PGSP_FALCON_IRQSCLR, reg::NV_PFALCON_IRQ_SWGEN0::make(1));
         rpc_.drain();
     }
-}
-
     if (lockdown_) return;  // a notice that was just drained: no register of the GSP may be touched until it is released
     if (reg::NV_PFALCON_IRQ_HALT::get(pending) != 0) {
         io_.reg_write(reg::NV_PGSP_FALCON_IRQSCLR, reg::NV_PFALCON_IRQ_HALT::make(1));
         kernel_.journal().note(kernel_.now(), "NVRM: Xid (PCI:0000:01:00): 120, GSP halted");
     }
+}
+
 std::optional<gpu::FbPa> Adapter::alloc_fb(RangeHeap::Request request) {
     std::optional<u64> address = fb_.alloc(request);
     if (!address) return std::nullopt;
@@ -240,10 +240,10 @@ void Adapter::visit(sim::StateVisitor& visitor) {
     visitor.field("io", io_);
     visitor.field("pci", pci_);
     visitor.field("rpc", rpc_);
-    visitor.field("bar2", bar2_);
-    visitor.field("bar1_tables", bar1_tables_);
     visitor.field("firmware", firmware_);
     visitor.field("lockdown", lockdown_);
+    visitor.field("bar2", bar2_);
+    visitor.field("bar1_tables", bar1_tables_);
     visitor.field("fb", fb_);
     visitor.field("bar1", bar1_);
     visitor.field("info", info_);

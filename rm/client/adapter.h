@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "rm/client/bar2_window.h"
-#include "rm/client/pci_function.h"
 #include "rm/client/cpu_sequencer.h"
 #include "rm/client/firmware_boot.h"
+#include "rm/client/pci_function.h"
 #include "rm/client/range_heap.h"
 #include "rm/client/rpc.h"
 
@@ -106,6 +106,7 @@ private:
     };
     // The steps of start(), in order.
     Status identify();
+    Status load_images();
     Status prepare_firmware_memory();
     Status send_preboot_messages();
     Status start_firmware();
@@ -119,7 +120,6 @@ private:
     std::optional<gpu::SysPa> alloc_page(u64 bytes);
     void serve_leaf(u32 leaf, u32 pending);
     void serve_gsp();
-    Status load_images();
 
     // The two events that concern the adapter itself; all others go up.
     void on_rpc_event(const msgq::Record& record) override;
@@ -139,6 +139,8 @@ private:
     ChipIo io_;
     PciFunction pci_;
     Rpc rpc_;
+    const BootMode boot_;
+    FirmwareBoot firmware_;
     Bar2Window bar2_;
     PageTables bar1_tables_;
     RangeHeap fb_;
@@ -152,11 +154,9 @@ private:
     u32 boot0_ = 0;
     u32 boot42_ = 0;
     u32 graphics_client_ = 0;
+    bool lockdown_ = false;  // the firmware asked that its registers be left alone
     bool started_ = false;
     Status start_status_ = NV_OK;
-    const BootMode boot_;
-    FirmwareBoot firmware_;
 };
 
 }  // namespace rm::client
-    bool lockdown_ = false;  // the firmware asked that its registers be left alone

@@ -77,9 +77,9 @@ Status Adapter::start() {
     };
     static constexpr Row steps[] = {
         {"identify the chip", &Adapter::identify},
+        {"load the firmware's images", &Adapter::load_images},
         {"allocate the firmware's memory", &Adapter::prepare_firmware_memory},
         {"queue SET_SYSTEM_INFO and SET_REGISTRY", &Adapter::send_preboot_messages},
-        {"load the firmware's images", &Adapter::load_images},
         {"start the firmware", &Adapter::start_firmware},
         {"SET_GUEST_SYSTEM_INFO", &Adapter::exchange_versions},
         {"GET_GSP_STATIC_INFO", &Adapter::read_static_info},
@@ -117,17 +117,17 @@ Status Adapter::identify() {
                                            boot42_, reg::NV_PMC_BOOT_42_CHIP_ID::get(boot42_), kChipId));
         return NV_ERR_NOT_SUPPORTED;
     }
+    if (Status status = boot_ == BootMode::Cold ? firmware_.wait_gfw() : NV_OK; status != NV_OK) return status;
     u64 time = kernel_.now().ns();
     io_.reg_write(reg::NV_PTIMER_TIME_1, static_cast<u32>(time >> 32));
-    if (Status status = boot_ == BootMode::Cold ? firmware_.wait_gfw() : NV_OK; status != NV_OK) return status;
     io_.reg_write(reg::NV_PTIMER_TIME_0, static_cast<u32>(time));
     return NV_OK;
 }
 
-std::optional<gpu::SysPa> Adapter::alloc_page(u64 bytes) {
-    gpu::SysPa page = host_.alloc_pages(bytes);
 Status Adapter::load_images() { return boot_ == BootMode::Cold ? firmware_.prepare() : NV_OK; }
 
+std::optional<gpu::SysPa> Adapter::alloc_page(u64 bytes) {
+    gpu::SysPa page = host_.alloc_pages(bytes);
     if (page.value == 0) return std::nullopt;
     pages_.push_back({page.value, bytes});
     return page;
@@ -211,13 +211,13 @@ Status Adapter::send_preboot_messages() {
 }
 
 Status Adapter::start_firmware() {
-    // Reset into RISC-V, tell the core its revision, hand over the arguments, start.
-    io_.reg_write(reg::NV_PGSP_FALCON_ENGINE, 1);
     if (boot_ == BootMode::Cold) {
         Status status = firmware_.run(boot0_, libos_arguments_);
         if (status == NV_OK) status = rpc_.link_status_queue();
         return status == NV_OK ? rpc_.wait_init_done() : status;
     }
+    // Reset into RISC-V, tell the core its revision, hand over the arguments, start.
+    io_.reg_write(reg::NV_PGSP_FALCON_ENGINE, 1);
     io_.reg_write(reg::NV_PGSP_FALCON_ENGINE, 0);
     if (!io_.reg_poll(reg::NV_PGSP_FALCON_DMACTL, static_cast<u32>(reg::NV_PFALCON_DMACTL_SCRUBBING::kMask), 0,
                       kResetTimeout))

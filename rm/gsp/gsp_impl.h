@@ -198,10 +198,10 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     bool busy_ = false;  // a request is being worked on
     bool flush_pending_ = false;
     bool have_system_info_ = false;
+    bool by_booter_ = false;  // this life began with Booter, in a protected region
 
     gsp::QueueMemory shared_;
     msgq::Reader commands_;
-    bool by_booter_ = false;  // this life began with Booter, in a protected region
     msgq::Writer status_;
     msgq::Assembler assembler_;
     std::vector<u8> tail_;
