@@ -1,0 +1,64 @@
+// Barriers of a block. Arrival counts threads; a warp whose live lanes have all arrived counts as 32, as the count of
+// BAR is a multiple of the warp size.
+#include "gpu_model/sm/exec/cta.h"
+
+#include <bit>
+
+namespace gpu::sm {
+
+void LocalMemory::resize(u32 bytes_per_lane) {
+    chunks_.clear();
+    chunks_.resize((bytes_per_lane + kChunkBytes - 1) / kChunkBytes);
+}
+
+bool Cta::complete(const CtaBarrier& barrier) const {
+    u32 count = barrier.repeated;
+    bool all = true;
+    for (const Warp& warp : warps) {
+        const u32 arrived = barrier.arrived[warp.index];
+        if ((warp.live & ~arrived) != 0) all = false;
+        if (arrived != 0) count += static_cast<u32>(std::popcount(arrived | ~warp.live));
+    }
+    return barrier.threads == 0 ? all : count >= barrier.threads;
+}
+
+void Cta::release(u32 number) {
+    CtaBarrier& barrier = barriers[number];
+    for (Warp& warp : warps) {
+        if (barrier.arrived[warp.index] == 0) continue;
+        warp.barrier_popc = barrier.popc;
+        warp.barrier_pred =
+            barrier.reduction == CtaBarrier::Reduction::And ? barrier.popc == barrier.count : barrier.popc != 0;
+        for (u32 i = 0; i < warp.group_count; ++i) {
+            LaneGroup& group = warp.groups[i];
+            if (group.state == LaneGroup::State::AtBarrier && group.barrier == number)
+                group.state = LaneGroup::State::Ready;
+        }
+    }
+    barrier = {};
+}
+
+void Cta::arrive(u32 number, Warp& warp, u32 lanes, u32 threads) {
+    CtaBarrier& barrier = barriers[number];
+    barrier.in_use = true;
+    if (threads != 0) barrier.threads = threads;
+    if ((barrier.arrived[warp.index] & lanes) != 0) barrier.repeated += kLanes;
+    barrier.arrived[warp.index] |= lanes;
+    if (complete(barrier)) release(number);
+}
+
+void Cta::arrive_reducing(u32 number, Warp& warp, u32 lanes, u32 threads, u32 predicate, CtaBarrier::Reduction how) {
+    CtaBarrier& barrier = barriers[number];
+    barrier.reduction = how;
+    barrier.popc += static_cast<u32>(std::popcount(predicate));
+    barrier.count += static_cast<u32>(std::popcount(lanes));
+    arrive(number, warp, lanes, threads);
+}
+
+void Cta::recheck_barriers() {
+    for (u32 number = 0; number < kBarriersMax; ++number) {
+        if (barriers[number].in_use && complete(barriers[number])) release(number);
+    }
+}
+
+}  // namespace gpu::sm

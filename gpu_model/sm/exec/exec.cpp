@@ -1,0 +1,110 @@
+// Helpers of the handlers that are not on the fast path.
+#include "gpu_model/sm/exec/exec.h"
+
+#include "gpu_model/sm/exec/grid.h"
+
+namespace gpu::sm {
+namespace {
+
+u32 word_of(std::span<const u8> bytes) {
+    return u32{bytes[0]} | u32{bytes[1]} << 8 | u32{bytes[2]} << 16 | u32{bytes[3]} << 24;
+}
+
+void fill(Row& row, u32 value) {
+    for (u32& lane : row.lane) lane = value;
+}
+
+}  // namespace
+
+void Exec::fill_mask() {
+    for (u32 i = 0; i < kLanes; ++i) mask_row.lane[i] = (lanes >> i & 1) != 0 ? kAllLanes : 0;
+    mask_of = lanes;
+}
+
+u32 Exec::constant_word(const Slot& s, u32 word) {
+    if (!grid->has_bank(s.in.bank)) {
+        trap(s, TrapReason::INVALID_CONST_ADDR, lanes);
+        return 0;
+    }
+    // The field counts bytes without a sign here; its lowest bits are zero in whole words.
+    const u64 offset = static_cast<u16>(s.in.bank_offset) + u64{word} * 4;
+    if (offset % 4 != 0) {
+        trap(s, TrapReason::MISALIGNED_IMMC_ADDR, lanes);
+        return 0;
+    }
+    std::array<u8, 4> bytes{};
+    if (!grid->read_constant(s.in.bank, offset, bytes)) {
+        trap(s, TrapReason::MMU_FAULT, lanes, grid->launch().banks[s.in.bank].va + offset);
+    }
+    return word_of(bytes);
+}
+
+void Exec::load_constant_row(Slot& s) {
+    fill(s.row, constant_word(s, 0));
+    // A trap leaves the row unmarked: it must be found again when the instruction runs again.
+    if (event != Event::Trap) s.constant_epoch = epoch;
+}
+
+const u32* Exec::spread_source(Slot& s, const sass::Source& source, u32 place) {
+    if (source.kind == sass::SourceKind::Uniform) {
+        fill(spread[place], warp->uniform[source.index]);
+    } else {
+        trap(s, TrapReason::UNMODELLED, lanes, 0, "constant through a bindless handle");
+        fill(spread[place], 0);
+    }
+    return spread[place].lane;
+}
+
+const u32* Exec::src_high(Slot& s, const sass::Source& source, u32 place, u32 immediate_high) {
+    using sass::SourceKind;
+    switch (source.kind) {
+        case SourceKind::Register:
+            return src_pair(source.index);
+        case SourceKind::Immediate:
+            fill(spread[place], immediate_high);
+            return spread[place].lane;
+        case SourceKind::Constant:
+            fill(spread[place], constant_word(s, 1));
+            return spread[place].lane;
+        case SourceKind::Uniform:
+            // src() has spread the low word in this place; the pair's row comes after the operand rows.
+            fill(spread_high, source.index == sass::kUrz ? 0 : warp->uniform[source.index + 1]);
+            return spread_high.lane;
+        case SourceKind::None:
+        case SourceKind::Bindless:
+            break;
+    }
+    return reg(sass::kRz);
+}
+
+u32 Exec::scalar(Slot& s, const sass::Source& source) {
+    using sass::SourceKind;
+    switch (source.kind) {
+        case SourceKind::Uniform:
+            return warp->uniform[source.index];
+        case SourceKind::Immediate:
+            return s.in.immediate;
+        case SourceKind::Constant:
+            return constant_word(s, 0);
+        case SourceKind::Register:
+        case SourceKind::None:
+        case SourceKind::Bindless:
+            break;
+    }
+    return 0;
+}
+
+void Exec::trap(const Slot& s, TrapReason reason, u32 faulting_lanes, u64 address, std::string detail) {
+    if (event == Event::Trap) return;
+    event = Event::Trap;
+    *trap_out = {.reason = reason,
+                 .pc = pc,
+                 .word = s.in.word,
+                 .block = cta->id,
+                 .warp = warp->index,
+                 .lanes = faulting_lanes,
+                 .address = address,
+                 .detail = std::move(detail)};
+}
+
+}  // namespace gpu::sm

@@ -1,0 +1,104 @@
+// A running grid: blocks on SMs, warps in turn, and the instruction loop. It is driven from outside in slices, so that
+// the rest of the machine goes on beside it.
+// Order: a block runs until it ends or its turn is over; only then does the next one start. So warps that wait for
+// each other always get on, and blocks that do not wait run one after another. (model)
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "gpu_model/sm/exec/code_cache.h"
+#include "gpu_model/sm/exec/cta.h"
+#include "gpu_model/sm/exec/exec.h"
+
+namespace gpu::sm {
+
+class GridRun {
+public:
+    // References outlive the run. Precondition: check_launch() found nothing.
+    GridRun(const KernelLaunch& launch, SmMemory& memory, CodeCache& code, const SmClock& clock);
+    GridRun(const GridRun&) = delete;
+    GridRun& operator=(const GridRun&) = delete;
+
+    // Runs about `warp_instructions` more.
+    GridState run(u64 warp_instructions);
+    GridState state() const { return state_; }
+    const Trap& trap() const { return trap_; }
+    u64 instructions() const { return instructions_; }  // of whole warps
+    u64 blocks_done() const { return blocks_done_; }
+
+    const KernelLaunch& launch() const { return launch_; }
+    SmMemory& memory() { return memory_; }
+    const SmClock& clock() const { return clock_; }
+    // What SR_CLOCK reads. One warp instruction counts as one cycle. (model)
+    u64 cycles() const { return instructions_ + turn_instructions_; }
+
+    // Plain memory of an access inside one page, or nullptr: then read() or write() must be used.
+    u8* global(u64 va, bool for_write) {
+        const u64 page = va / SmMemory::kPageBytes;
+        const PageEntry& entry = pages_[page % kPageEntries];
+        if (entry.page == page && (entry.writable || !for_write)) [[likely]]
+            return entry.bytes + va % SmMemory::kPageBytes;
+        return find_page(va, for_write);
+    }
+    // Must follow every store to global memory that did not go through write(): code may be there.
+    void stored(u64 va, u64 bytes) {
+        if (va < code_end_ && va + bytes > code_begin_) [[unlikely]]
+            code_changed(va, bytes);
+    }
+
+    // Bytes of a constant bank; zero beyond its end. False: a fault.
+    bool read_constant(u32 bank, u64 offset, std::span<u8> out);
+    bool has_bank(u32 bank) const { return bank < kConstantBanks; }
+
+private:
+    struct PageEntry {
+        u64 page = ~u64{0};
+        u8* bytes = nullptr;
+        bool writable = false;
+    };
+    static constexpr u32 kPageEntries = 64;
+    static constexpr u32 kConstantGranule = 256;
+    struct Bank {
+        std::vector<u8> bytes;
+        std::vector<u8> present;  // by granule
+    };
+
+    u8* find_page(u64 va, bool for_write);
+    void code_changed(u64 va, u64 bytes);
+    void start_block();
+    void run_block(Cta& cta, u64 budget);
+    void run_warp(Cta& cta, Warp& warp, u64 budget);
+    bool pick_group(Warp& warp);
+    Slot* lookup();
+    u32 resident_max() const;
+
+    KernelLaunch launch_;
+    SmMemory& memory_;
+    CodeCache& code_;
+    const SmClock& clock_;
+    GridState state_ = GridState::Running;
+    Trap trap_;
+    Exec exec_;
+    std::vector<std::unique_ptr<Cta>> resident_;
+    std::vector<std::unique_ptr<Cta>> spare_;
+    std::size_t turn_ = 0;
+    u64 next_block_ = 0, block_count_ = 0, blocks_done_ = 0;
+    u64 instructions_ = 0, turn_instructions_ = 0;
+    CodePage* page_ = nullptr;                 // that exec_.pc was in last
+    u64 code_begin_ = ~u64{0}, code_end_ = 0;  // addresses of decoded pages of this launch
+    std::array<PageEntry, kPageEntries> pages_;
+    std::array<Bank, kConstantBanks> banks_;
+};
+
+// What is wrong with a launch, or empty. A launch that passes cannot hurt the executor.
+std::string check_launch(const KernelLaunch& launch);
+
+// Groups of a warp that wait for each other: those whose condition holds now become ready.
+void release_waiting(Warp& warp);
+// Lowest pc of a ready group in the list; all ones: there is none.
+u64 next_ready_pc(const Warp& warp);
+// Adds a group to the warp's list.
+void add_group(Warp& warp, const LaneGroup& group);
+
+}  // namespace gpu::sm

@@ -1,0 +1,30 @@
+// A decoded instruction made ready to run: its handler, its predicates by index, and its immediate spread over a row.
+#pragma once
+
+#include "gpu_model/sm/exec/warp.h"
+#include "gpu_model/sm/isa/decode.h"
+
+namespace gpu::sm {
+
+struct Exec;
+struct Slot;
+using Handler = void (*)(Exec&, Slot&);
+
+// A predicate as an operand: preds[index] ^ flip.
+struct PredicateSource {
+    u8 index = sass::kPt;
+    u32 flip = 0;
+};
+
+struct Slot {
+    Handler run = nullptr;  // nullptr: not decoded yet
+    sass::Instruction in;
+    PredicateSource guard, pp, pq, pr;  // guard; 89:87; 79:77; 70:68
+    u8 pu = sass::kPt, pv = sass::kPt;  // destinations 83:81, 86:84
+    bool uniform = false;               // of the uniform datapath: guard and predicates are uniform
+    u8 register_top = 0;                // one more than the highest register named; RZ does not count
+    u64 constant_epoch = 0;             // the launch whose constant is in `row`
+    Row row{};                          // immediate, or constant
+};
+
+}  // namespace gpu::sm
