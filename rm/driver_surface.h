@@ -20,6 +20,14 @@ class UserMemory {
 public:
     virtual bool read(u64 address, std::span<u8> out) = 0;
     virtual bool write(u64 address, std::span<const u8> bytes) = 0;
+    // The process's whole pages [address, address + bytes) become the physical pages at `pages`, with their content: what the process
+    // and the GPU store from now on is the same memory. False: these pages cannot be shared.
+    virtual bool share(u64 address, gpu::SysPa pages, u64 bytes) {
+        static_cast<void>(address);
+        static_cast<void>(pages);
+        static_cast<void>(bytes);
+        return false;
+    }
 
 protected:
     ~UserMemory() = default;

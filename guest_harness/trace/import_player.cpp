@@ -45,6 +45,8 @@ public:
         std::copy(bytes.begin(), bytes.end(), place.begin());
         return true;
     }
+    // The recording says nothing of what the process keeps there.
+    bool share(u64, gpu::SysPa, u64) override { return true; }
 
     Block* block(u64 address) {
         auto it = blocks_.find(address);

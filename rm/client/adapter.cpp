@@ -93,6 +93,8 @@ void Adapter::release_memory() {
     bar2_.close();
     bar1_.clear();
     fb_.clear();
+    fb_usable_bytes_ = 0;
+    graphics_.clear();
     engines_.clear();
     vectors_.clear();
     libos_arguments_ = 0;
@@ -246,6 +248,8 @@ void Adapter::visit(sim::StateVisitor& visitor) {
     visitor.field("bar1_tables", bar1_tables_);
     visitor.field("fb", fb_);
     visitor.field("bar1", bar1_);
+    visitor.field("fb_usable_bytes", fb_usable_bytes_);
+    visitor.field("graphics", graphics_);
     visitor.field("info", info_);
     visitor.field("pages", pages_);
     visitor.field("libos_arguments", libos_arguments_);

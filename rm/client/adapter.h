@@ -3,6 +3,7 @@
 // (RmInitAdapter), kernel_gsp.c, kern_bus.c, intr_tu102.c.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -92,6 +93,18 @@ public:
     std::optional<u64> map_bar1(gpu::FbPa address, u64 bytes, u64 page_bytes, const LeafAttributes& attributes);
     void unmap_bar1(u64 offset, u64 bytes, u64 page_bytes);
 
+    const RangeHeap& fb_heap() const { return fb_; }
+    const RangeHeap& bar1_heap() const { return bar1_; }
+    // What clients and the driver may use of video memory: all but what the firmware keeps.
+    u64 fb_usable_bytes() const { return fb_usable_bytes_; }
+
+    // What the firmware said at bring-up to a control of the graphics engine's static information; zeroes when it said nothing.
+    template <typename T>
+    T graphics(u32 cmd) const {
+        auto found = graphics_.find(cmd);
+        return load_prefix<T>(found != graphics_.end() ? std::span<const u8>(found->second) : std::span<const u8>());
+    }
+
     std::optional<u32> runlist_of(u32 rm_engine) const;
     const std::vector<EngineInfo>& engines() const { return engines_; }
     u32 channels_per_runlist() const { return channels_per_runlist_; }
@@ -116,6 +129,8 @@ private:
     Status set_up_bars();
     Status load_graphics_info();
     Status enable_interrupts();
+    template <typename T>
+    Status ask_internal(u32 cmd, T& params);
     void release_memory();
     std::optional<gpu::SysPa> alloc_page(u64 bytes);
     void serve_leaf(u32 leaf, u32 pending);
@@ -145,6 +160,8 @@ private:
     PageTables bar1_tables_;
     RangeHeap fb_;
     RangeHeap bar1_;
+    u64 fb_usable_bytes_ = 0;
+    std::map<u32, std::vector<u8>> graphics_;  // control -> answer in the layout of 570.144
     StaticInfo info_;
     std::vector<Page> pages_;  // system memory handed to the firmware
     u64 libos_arguments_ = 0;

@@ -8,10 +8,12 @@
 #include "rm/abi/cl0080.h"
 #include "rm/abi/cl2080.h"
 #include "rm/abi/classes.h"
+#include "rm/abi/controls.h"
 #include "rm/abi/ctrl2080fb.h"
 #include "rm/abi/ctrl2080fifo.h"
 #include "rm/abi/ctrl2080internal.h"
 #include "rm/abi/g_rpc_structures.h"
+#include "rm/abi/layout.h"
 #include "rm/abi/libos_init_args.h"
 #include "rm/abi/registry.h"
 #include "rm/client/adapter.h"
@@ -294,11 +296,26 @@ Status Adapter::read_static_info() {
         previous_limit = region.limit;
         if (region.reserved == 0) fb_.add(region.base, region.limit - region.base + 1);
     }
+    fb_usable_bytes_ = fb_.free_bytes();
     return fb_.empty() || info_.fb_bytes > previous_limit + 1 ? NV_ERR_INVALID_DATA : NV_OK;
 }
 
 Status Adapter::internal_control(u32 cmd, std::span<u8> params) {
     return rpc_.rm_control(info_.internal_client, info_.internal_subdevice, cmd, params);
+}
+
+template <typename T>
+Status Adapter::ask_internal(u32 cmd, T& params) {
+    // The struct is that of 570.144; a version that has another one gets its values moved.
+    std::string_view name = abi::control_struct(cmd);
+    std::vector<u8> bytes(sizeof(T));
+    store(std::span<u8>(bytes), params);
+    bool same = name.empty() || same_as_root(version_, name);
+    if (!same) bytes = recast(root_version(), version_, name, bytes);
+    Status status = internal_control(cmd, bytes);
+    if (!same) bytes = recast(version_, root_version(), name, bytes);
+    params = load_prefix<T>(bytes);
+    return status;
 }
 
 Status Adapter::read_chip_tables() {
@@ -313,11 +330,8 @@ Status Adapter::read_chip_tables() {
         NV2080_CTRL_FIFO_GET_DEVICE_INFO_TABLE_PARAMS table{};
         constexpr u32 kEntries = std::size(table.entries);
         table.baseIndex = round * kEntries;
-        std::vector<u8> params(sizeof(table));
-        store(std::span<u8>(params), table);
-        Status status = internal_control(0x20801112, params);  // FIFO_GET_DEVICE_INFO_TABLE
+        Status status = ask_internal(NV2080_CTRL_CMD_FIFO_GET_DEVICE_INFO_TABLE, table);
         if (status != NV_OK) return status;
-        table = load_prefix<NV2080_CTRL_FIFO_GET_DEVICE_INFO_TABLE_PARAMS>(params);
         if (table.numEntries > kEntries) return NV_ERR_INVALID_DATA;
         constexpr u32 kRmEngineType = 2, kRunlist = 3, kMmuFaultId = 4;  // ENGINE_INFO_TYPE_*
         for (u32 i = 0; i < table.numEntries; ++i) {
@@ -329,10 +343,8 @@ Status Adapter::read_chip_tables() {
     if (engines_.empty()) return NV_ERR_INVALID_DATA;
 
     NV2080_CTRL_INTERNAL_INTR_GET_KERNEL_TABLE_PARAMS interrupts{};
-    std::vector<u8> params(sizeof(interrupts));
-    Status status = internal_control(0x20800a5c, params);  // INTERNAL_INTR_GET_KERNEL_TABLE
+    Status status = ask_internal(NV2080_CTRL_CMD_INTERNAL_INTR_GET_KERNEL_TABLE, interrupts);
     if (status != NV_OK) return status;
-    interrupts = load_prefix<NV2080_CTRL_INTERNAL_INTR_GET_KERNEL_TABLE_PARAMS>(params);
     if (interrupts.tableLen > std::size(interrupts.table)) return NV_ERR_INVALID_DATA;
     vectors_.clear();
     for (u32 i = 0; i < interrupts.tableLen; ++i)
@@ -340,9 +352,8 @@ Status Adapter::read_chip_tables() {
             {interrupts.table[i].engineIdx, interrupts.table[i].vectorStall, interrupts.table[i].vectorNonStall});
 
     NV2080_CTRL_INTERNAL_FIFO_GET_NUM_CHANNELS_PARAMS channels{};
-    std::vector<u8> channel_bytes(sizeof(channels));
-    status = internal_control(0x20800a61, channel_bytes);  // INTERNAL_FIFO_GET_NUM_CHANNELS of runlist 0
-    channels_per_runlist_ = load_prefix<NV2080_CTRL_INTERNAL_FIFO_GET_NUM_CHANNELS_PARAMS>(channel_bytes).numChannels;
+    status = ask_internal(NV2080_CTRL_CMD_INTERNAL_FIFO_GET_NUM_CHANNELS, channels);  // of runlist 0
+    channels_per_runlist_ = channels.numChannels;
     return status == NV_OK && (channels_per_runlist_ == 0 || channels_per_runlist_ > 0x1000) ? NV_ERR_INVALID_DATA
                                                                                              : status;
 }
@@ -392,6 +403,10 @@ Status Adapter::load_graphics_info() {
         std::vector<u8> bytes(control_bytes(version_, row.cmd).value_or(0));
         status = rpc_.rm_control(kGraphicsClient, kGraphicsSubdevice, row.cmd, bytes);
         if (status != NV_OK && (row.needed || status != NV_ERR_NOT_SUPPORTED)) return status;
+        if (status != NV_OK) continue;
+        std::string_view name = abi::control_struct(row.cmd);
+        bool same = name.empty() || same_as_root(version_, name);
+        graphics_[row.cmd] = same ? bytes : recast(version_, root_version(), name, bytes);
     }
     return NV_OK;
 }

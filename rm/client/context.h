@@ -35,6 +35,7 @@ struct AllocCall {
     std::span<u8> params;  // empty: the caller gave none
     u32 pid = 0;
     bool privileged = false;
+    UserMemory* user = nullptr;  // of the caller; nullptr: the driver itself allocates
 
     template <typename T>
     T read() const {

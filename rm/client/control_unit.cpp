@@ -55,6 +55,7 @@ Status ControlUnit::control(ControlCall& call) {
     bool below_device = call.object.handle != call.client.handle && call.object.row().internal_class != "Event";
     if (type == "BinaryApi" || type == "BinaryApiPrivileged") return forward(call);
     if (RM_GSS_LEGACY_MASK::get(call.cmd) != 0 && below_device) return forward(call);
+    if (is_deprecated(call.cmd)) return answer(call, handler_of(call.cmd));
     if (!control_exported_by(call.cmd, type)) return unknown(call);
     const ControlRow* row = abi::find_control(call.cmd);
     if (row == nullptr) return unknown(call);

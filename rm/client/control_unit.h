@@ -32,12 +32,16 @@ public:
     ControlUnit(Context& context, ChannelUnit& channels) : context_(context), channels_(channels) {}
 
     Status control(ControlCall& call);
+    // A control of old clients that no object exports and that is turned into its successor.
+    static bool is_deprecated(u32 cmd);
 
 private:
+    friend struct InfoValues;  // control_info.cpp
     using Handler = Status (ControlUnit::*)(ControlCall&);
     static Handler handler_of(u32 cmd);
     Status answer(ControlCall& call, Handler handler);
     Status forward(ControlCall& call);
+    Status forward_as(ControlCall& call, u32 cmd);
     Status unknown(const ControlCall& call);
 
     Status zeroes(ControlCall& call);
@@ -62,6 +66,51 @@ private:
     Status subdevice_time(ControlCall& call);
     Status subdevice_architecture(ControlCall& call);
     Status subdevice_pci(ControlCall& call);
+    // control_info.cpp
+    Status gpu_info(ControlCall& call);
+    Status bus_info(ControlCall& call);
+    Status fb_info(ControlCall& call);
+    Status graphics_info(ControlCall& call);
+    Status graphics_info_v2(ControlCall& call);
+    Status fill_graphics_list(std::span<u8> list);
+    u32 graphics_value(u32 index) const;
+    Status deprecated_list(ControlCall& call);
+    // control_graphics.cpp
+    Status graphics_gpc_mask(ControlCall& call);
+    Status graphics_tpc_mask(ControlCall& call);
+    Status graphics_sm_order(ControlCall& call);
+    Status graphics_sm_mappings(ControlCall& call);
+    Status graphics_issue_rate(ControlCall& call);
+    Status graphics_caps(ControlCall& call);
+    Status graphics_context_bytes(ControlCall& call);
+    // control_system.cpp
+    Status system_build_version_old(ControlCall& call);
+    Status system_p2p_matrix(ControlCall& call);
+    Status system_p2p_caps(ControlCall& call);
+    Status system_cpu(ControlCall& call);
+    Status system_fabric(ControlCall& call);
+    Status gpu_device_ids(ControlCall& call);
+    Status gpu_pci_info(ControlCall& call);
+    Status gpu_uuid(ControlCall& call);
+    Status gpu_drain_state(ControlCall& call);
+    Status gpu_attach_id(ControlCall& call);
+    Status gpu_detach_ids(ControlCall& call);
+    Status device_fb_caps(ControlCall& call);
+    Status device_virtualization_mode(ControlCall& call);
+    Status device_va_caps(ControlCall& call);
+    Status device_cuda_limit(ControlCall& call);
+    Status subdevice_id(ControlCall& call);
+    Status subdevice_compute_policy(ControlCall& call);
+    Status subdevice_fabric_probe(ControlCall& call);
+    Status subdevice_nvlink_status(ControlCall& call);
+    Status subdevice_perf_boost(ControlCall& call);
+    Status subdevice_ce_caps(ControlCall& call);
+    Status subdevice_ce_all_caps(ControlCall& call);
+    Status subdevice_pids(ControlCall& call);
+    // control_peer.cpp
+    Status peer_register_va_space(ControlCall& call);
+    Status peer_register_memory(ControlCall& call);
+    Status peer_unregister_memory(ControlCall& call);
     Status channel_class_engine(ControlCall& call);
     Status channel_token(ControlCall& call);
     Status channel_token_index(ControlCall& call);

@@ -74,6 +74,10 @@ private:
     i64 esc_numa_info(IoctlCall& call);
     i64 esc_set_numa_status(IoctlCall& call);
     i64 esc_wait_open_complete(IoctlCall& call);
+    i64 esc_alloc_memory(IoctlCall& call);
+    i64 esc_vid_heap_control(IoctlCall& call);
+    i64 esc_dup_object(IoctlCall& call);
+    i64 esc_share(IoctlCall& call);
     i64 esc_unmodelled(IoctlCall& call);
 
     // Objects.
@@ -86,6 +90,17 @@ private:
         u64 rights = 0;  // user address of an RS_ACCESS_MASK
     };
     Status alloc(const IoctlCall& call, AllocRequest& request);
+    // The class's parameters are here already, in the layout of the version.
+    Status alloc_object(const IoctlCall& call, AllocRequest& request, std::vector<u8>& params);
+    // driver_memory.cpp
+    Status alloc_memory(const IoctlCall& call, abi::NVOS02_PARAMETERS& params);
+    Status vid_heap_control(const IoctlCall& call, abi::NVOS32_PARAMETERS& params);
+    Status heap_alloc(const IoctlCall& call, abi::NVOS32_PARAMETERS& params, NvHandle& memory,
+                      abi::NV_MEMORY_ALLOCATION_PARAMS& wanted);
+    bool may_dup(const ClientEntry& target, const ClientEntry& source, const Object& object) const;
+    Status dup_object(const IoctlCall& call, abi::NVOS55_PARAMETERS& params);
+    Status dup_into(ClientEntry& target, NvHandle parent, NvHandle& object, Object& original);
+    static Status share_object(Object& object, const SharePolicy& policy);
     Status alloc_client(const IoctlCall& call, AllocRequest& request, std::vector<u8>& params);
     Status construct(AllocCall& call);
     Status construct_device(AllocCall& call);

@@ -40,16 +40,16 @@ T take(std::span<const u8> bytes) {
 const EscapeRow* Driver::find_escape_row(u32 number) {
     using enum NodeRule;
     static constexpr EscapeRow rows[] = {
-        {NV_ESC_RM_ALLOC_MEMORY, Gpu, "nv_ioctl_nvos02_parameters_with_fd", &Driver::esc_unmodelled},
+        {NV_ESC_RM_ALLOC_MEMORY, Gpu, "nv_ioctl_nvos02_parameters_with_fd", &Driver::esc_alloc_memory},
         {NV_ESC_RM_ALLOC_OBJECT, Control, "NVOS05_PARAMETERS", &Driver::esc_unmodelled},
         {NV_ESC_RM_FREE, Control, "NVOS00_PARAMETERS", &Driver::esc_free},
         {NV_ESC_RM_CONTROL, Control, "NVOS54_PARAMETERS", &Driver::esc_control},
         {NV_ESC_RM_ALLOC, Any, "", &Driver::esc_alloc},
-        {NV_ESC_RM_DUP_OBJECT, Control, "NVOS55_PARAMETERS", &Driver::esc_unmodelled},
-        {NV_ESC_RM_SHARE, Control, "NVOS57_PARAMETERS", &Driver::esc_unmodelled},
+        {NV_ESC_RM_DUP_OBJECT, Control, "NVOS55_PARAMETERS", &Driver::esc_dup_object},
+        {NV_ESC_RM_SHARE, Control, "NVOS57_PARAMETERS", &Driver::esc_share},
         {NV_ESC_RM_I2C_ACCESS, Gpu, "NVOS_I2C_ACCESS_PARAMS", &Driver::esc_unmodelled},
         {NV_ESC_RM_IDLE_CHANNELS, Control, "NVOS30_PARAMETERS", &Driver::esc_unmodelled},
-        {NV_ESC_RM_VID_HEAP_CONTROL, Control, "NVOS32_PARAMETERS", &Driver::esc_unmodelled},
+        {NV_ESC_RM_VID_HEAP_CONTROL, Control, "NVOS32_PARAMETERS", &Driver::esc_vid_heap_control},
         {NV_ESC_RM_ACCESS_REGISTRY, Control, "NVOS38_PARAMETERS", &Driver::esc_unmodelled},
         {NV_ESC_RM_MAP_MEMORY, Control, "nv_ioctl_nvos33_parameters_with_fd", &Driver::esc_map_memory},
         {NV_ESC_RM_UNMAP_MEMORY, Control, "NVOS34_PARAMETERS", &Driver::esc_unmap_memory},

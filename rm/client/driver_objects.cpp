@@ -33,28 +33,30 @@ Status Driver::alloc(const IoctlCall& call, AllocRequest& request) {
     }
     std::vector<u8> rights(kRightsBytes);
     if (request.rights != 0 && !call.caller.memory.read(request.rights, rights)) return NV_ERR_INVALID_ADDRESS;
-    Status status = NV_OK;
-    if (is_root_class(*row)) {
-        status = alloc_client(call, request, params);
-    } else {
-        ClientEntry* client = nullptr;
-        status =
-            server_.client_for(request.client, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
-        if (status != NV_OK) return status;
-        NvHandle parent = request.parent;
-        status = server_.check_alloc(*client, parent, request.object, *row, call.caller.privileged);
-        if (status != NV_OK) return status;
-        Object& object = server_.insert(*client, parent, request.object, request.class_id);
-        AllocCall alloc_call{*client, object, params, call.caller.pid, call.caller.privileged};
-        status = construct(alloc_call);
-        if (status != NV_OK) {
-            object.data = std::monostate{};
-            server_.erase(*client, request.object);
-        }
-    }
+    Status status = is_root_class(*row) ? alloc_client(call, request, params) : alloc_object(call, request, params);
     // A copy out that fails leaves the object in place, as the driver does.
     if (status == NV_OK && !params.empty() && !call.caller.memory.write(request.params, params))
         status = NV_ERR_INVALID_ADDRESS;
+    return status;
+}
+
+Status Driver::alloc_object(const IoctlCall& call, AllocRequest& request, std::vector<u8>& params) {
+    const ResourceRow* row = find_resource(request.class_id);
+    if (row == nullptr) return NV_ERR_INVALID_CLASS;
+    ClientEntry* client = nullptr;
+    Status status =
+        server_.client_for(request.client, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
+    if (status != NV_OK) return status;
+    NvHandle parent = request.parent;
+    status = server_.check_alloc(*client, parent, request.object, *row, call.caller.privileged);
+    if (status != NV_OK) return status;
+    Object& object = server_.insert(*client, parent, request.object, request.class_id);
+    AllocCall alloc_call{*client, object, params, call.caller.pid, call.caller.privileged, &call.caller.memory};
+    status = construct(alloc_call);
+    if (status != NV_OK) {
+        object.data = std::monostate{};
+        server_.erase(*client, request.object);
+    }
     return status;
 }
 
@@ -87,6 +89,9 @@ Status Driver::construct(AllocCall& call) {
         {"VideoMemory", [](Driver& d, AllocCall& c) { return d.memory_.construct_video(c); }},
         {"VirtualMemory", [](Driver& d, AllocCall& c) { return d.memory_.construct_virtual(c); }},
         {"VirtualMemoryRange", [](Driver& d, AllocCall& c) { return d.memory_.construct_virtual_range(c); }},
+        {"OsDescMemory", [](Driver& d, AllocCall& c) { return d.memory_.construct_os_descriptor(c); }},
+        {"GpuUserSharedData", [](Driver& d, AllocCall& c) { return d.memory_.construct_shared_data(c); }},
+        {"ThirdPartyP2P", [](Driver&, AllocCall& c) { return c.object.data.emplace<ThirdPartyData>(), NV_OK; }},
         {"UserModeApi", [](Driver& d, AllocCall& c) { return d.memory_.construct_usermode(c); }},
         {"KernelChannelGroupApi", [](Driver& d, AllocCall& c) { return d.channels_.construct_group(c); }},
         {"KernelCtxShareApi", [](Driver& d, AllocCall& c) { return d.channels_.construct_context_share(c); }},
@@ -168,7 +173,7 @@ void Driver::destroy(ClientEntry& client, NvHandle handle) {
 }
 
 Status Driver::free_object(ClientEntry& client, NvHandle object) {
-    if (client.find(object) == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
+    if (client.find(object) == nullptr) return NV_OK;  // as the driver answers old clients, which free what is gone already
     for (NvHandle handle : client.free_order(object)) destroy(client, handle);
     return NV_OK;
 }

@@ -246,6 +246,11 @@ void MemoryUnit::destroy(ClientEntry& client, MemoryData& memory, NvHandle handl
     memory.cpu_mappings.clear();
     memory.dma_users.clear();
     if (memory.bytes == 0) return;
+    if (memory.borrowed) {
+        if (memory.place != MemoryData::Place::Registers) release_pages(memory.place, memory.address);
+        memory.bytes = 0;
+        return;
+    }
     auto retained = retained_.find(retained_key(memory.place, memory.address));
     if (retained != retained_.end())
         retained->second.orphaned = true;

@@ -45,6 +45,7 @@ void MemoryData::visit(sim::StateVisitor& visitor) {
     visitor.field("caching", caching);
     visitor.field("user_read_only", user_read_only);
     visitor.field("device_read_only", device_read_only);
+    visitor.field("borrowed", borrowed);
     visitor.field("cpu_mappings", cpu_mappings);
     visitor.field("dma_users", dma_users);
 }
@@ -83,8 +84,10 @@ void ChannelData::visit(sim::StateVisitor& visitor) {
     visitor.field("runlist", runlist);
     visitor.field("engine", engine);
     visitor.field("instance", instance);
+    visitor.field("owns_instance", owns_instance);
     visitor.field("method_buffer", method_buffer);
     visitor.field("userd", userd);
+    visitor.field("owns_userd", owns_userd);
     visitor.field("va_space", va_space);
     visitor.field("error_memory", error_memory);
     visitor.field("token_index", token_index);
@@ -107,6 +110,7 @@ void Object::visit(sim::StateVisitor& visitor) {
     visitor.field("providers", providers);
     visitor.field("depth", depth);
     visitor.field("on_gsp", on_gsp);
+    visitor.field("shares", shares);
     u64 kind = data.index();
     visitor.field("kind", kind);
     if (visitor.loading() && !visitor.failed()) {

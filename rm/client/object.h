@@ -27,8 +27,12 @@ struct VaSpace {
 };
 
 struct DeviceData {
-    u32 va_space = 0;  // the default space, made at first use; 0: none yet
-    void visit(sim::StateVisitor& visitor) { visitor.field("va_space", va_space); }
+    u32 va_space = 0;          // the default space, made at first use; 0: none yet
+    u32 cuda_limit_users = 0;  // PERF_CUDA_LIMIT_SET_CONTROL
+    void visit(sim::StateVisitor& visitor) {
+        visitor.field("va_space", va_space);
+        visitor.field("cuda_limit_users", cuda_limit_users);
+    }
 };
 
 struct SubdeviceData {
@@ -52,6 +56,7 @@ struct MemoryData {
     u8 caching = 0;  // NVOS33_FLAGS_CACHING_TYPE_* of a CPU mapping
     bool user_read_only = false;
     bool device_read_only = false;
+    bool borrowed = false;  // a copy of another object's memory: its pages are retained, not owned
     struct CpuMapping {
         u64 cookie = 0;  // pLinearAddress
         u64 bar1_offset = 0;
@@ -100,14 +105,26 @@ struct ChannelData {
     u32 chid = 0;
     u32 runlist = 0;
     u32 engine = 0;
-    u64 instance = 0;  // FB
+    u64 instance = 0;  // FB, where address 0 is a place like any other
+    bool owns_instance = false;
     u64 method_buffer = 0;
     u64 userd = 0;  // FB memory of our own when the client gave none
+    bool owns_userd = false;
     u32 va_space = 0;
     NvHandle error_memory = 0;
     u32 token_index = 1;  // entry of the error notifier that receives the work submit token
     bool dead = false;
     void visit(sim::StateVisitor& visitor);
+};
+
+// What was announced to other drivers of the computer.
+struct ThirdPartyData {
+    std::vector<NvHandle> va_spaces;
+    std::vector<NvHandle> memories;
+    void visit(sim::StateVisitor& visitor) {
+        visitor.field("va_spaces", va_spaces);
+        visitor.field("memories", memories);
+    }
 };
 
 struct EventData {
@@ -119,7 +136,21 @@ struct EventData {
 };
 
 using ObjectData = std::variant<std::monostate, DeviceData, SubdeviceData, VaSpaceData, MemoryData, VirtualMemoryData,
-                                ChannelGroupData, ContextShareData, ChannelData, EventData>;
+                                ChannelGroupData, ContextShareData, ChannelData, EventData, ThirdPartyData>;
+
+// Who besides the owner may use an object (RM_SHARE).
+struct SharePolicy {
+    u32 target = 0;  // a client or a process, by type
+    u32 access = 0;  // bit per RS_ACCESS_*
+    u16 type = 0;    // RS_SHARE_TYPE_*
+    u8 action = 0;   // RS_SHARE_ACTION_FLAG_*
+    void visit(sim::StateVisitor& visitor) {
+        visitor.field("target", target);
+        visitor.field("access", access);
+        visitor.field("type", type);
+        visitor.field("action", action);
+    }
+};
 
 struct Object {
     NvHandle handle = 0;
@@ -130,6 +161,7 @@ struct Object {
     std::vector<NvHandle> providers;   // the objects that have this one among their dependants
     u32 depth = 0;                     // 0: the client's root
     bool on_gsp = false;
+    std::vector<SharePolicy> shares;
     ObjectData data;
 
     const abi::ResourceRow& row() const { return *abi::find_resource(class_id); }

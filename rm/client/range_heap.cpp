@@ -87,6 +87,13 @@ void RangeHeap::free(u64 base, u64 bytes) {
     free_[base] = bytes;
 }
 
+RangeHeap::Range RangeHeap::largest() const {
+    Range best;
+    for (const auto& [base, bytes] : free_)
+        if (bytes > best.bytes) best = {base, bytes};
+    return best;
+}
+
 u64 RangeHeap::free_bytes() const {
     u64 sum = 0;
     for (const auto& [base, bytes] : free_) sum += bytes;

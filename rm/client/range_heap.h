@@ -30,6 +30,11 @@ public:
     void free(u64 base, u64 bytes);
 
     u64 free_bytes() const;
+    struct Range {
+        u64 base = 0;
+        u64 bytes = 0;
+    };
+    Range largest() const;  // the lowest of the largest free ranges; empty when nothing is free
     bool empty() const { return free_.empty(); }
     void clear() { free_.clear(); }
     void visit(sim::StateVisitor& visitor) { visitor.field("free", free_); }

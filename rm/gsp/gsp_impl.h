@@ -141,6 +141,9 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     abi::NV_STATUS ctrl_interrupts(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_board(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_gsp_features(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_info_gpu(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_info_fb(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_info_bus(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_ce_caps(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_ce_all_caps(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_ce_method_buffer(gsp::ControlCall& call);

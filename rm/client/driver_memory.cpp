@@ -1,0 +1,296 @@
+// Driver: the older ways to allocate memory, and objects that two clients hold. Source: open-gpu-kernel-modules 570.144,
+// rmapi_deprecated_allocmemory.c, rmapi_deprecated_vidheapctrl.c, rs_server.c (serverCopyResource, serverShareResourceAccess).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rm/abi/all_structs.h"
+#include "rm/abi/flags_nvos.h"
+#include "rm/client/driver.h"
+
+namespace rm::client {
+
+namespace {
+
+constexpr u32 kPartitionStride = 256;  // what every allocation answers
+constexpr u16 kShareTypeMax = 8;       // RS_SHARE_TYPE_MAX
+constexpr u64 kHeapLimitMax = (u64{1} << 40) - 1;
+using NVOS32_ATTR2_USE_EGM = Field<24, 24>;
+using RS_ACCESS_DUP = Field<0, 0>;  // RS_ACCESS_DUP_OBJECT
+
+enum ShareType : u16 { kShareNone, kShareAll, kShareToken, kShareClient, kSharePid, kSharePartition, kShareGpu, kShareFm };
+enum ShareAction : u8 { kRevoke = 1, kRequire = 2, kCompose = 4 };
+
+// NVOS32's data for each function that allocates is a struct with these names in another order.
+template <typename Data>
+NV_MEMORY_ALLOCATION_PARAMS params_of(const Data& data, bool with_range) {
+    NV_MEMORY_ALLOCATION_PARAMS params{};
+    params.owner = data.owner;
+    params.type = data.type;
+    params.flags = data.flags;
+    if constexpr (requires { data.height; }) {
+        params.height = data.height;
+        params.width = data.width;
+    }
+    if constexpr (requires { data.pitch; }) params.pitch = data.pitch;
+    params.size = data.size;
+    params.alignment = data.alignment;
+    params.offset = data.offset;
+    params.attr = data.attr;
+    params.attr2 = data.attr2;
+    params.format = data.format;
+    params.limit = data.limit;
+    params.address = data.address;
+    params.comprCovg = data.comprCovg;
+    params.zcullCovg = data.zcullCovg;
+    params.ctagOffset = data.ctagOffset;
+    params.numaNode = data.numaNode;
+    if (with_range) {
+        params.rangeLo = data.rangeBegin;
+        params.rangeHi = data.rangeEnd;
+    }
+    return params;
+}
+
+template <typename Data>
+void answer(Data& data, const NV_MEMORY_ALLOCATION_PARAMS& params) {
+    data.size = params.size;
+    data.offset = params.offset;
+    data.attr = params.attr;
+    data.attr2 = params.attr2;
+    data.format = params.format;
+    data.limit = params.limit;
+    data.address = params.address;
+    data.comprCovg = params.comprCovg;
+    data.zcullCovg = params.zcullCovg;
+    data.ctagOffset = params.ctagOffset;
+}
+
+template <typename T>
+std::vector<u8> bytes_of(const T& value) {
+    std::vector<u8> bytes(sizeof(T));
+    store(std::span<u8>(bytes), value);
+    return bytes;
+}
+
+}  // namespace
+
+// --- RM_ALLOC_MEMORY
+
+i64 Driver::esc_alloc_memory(IoctlCall& call) {
+    auto params = load_prefix<NVOS02_PARAMETERS>(call.bytes);
+    params.status = alloc_memory(call, params);
+    store(call.bytes, params);
+    return 0;
+}
+
+Status Driver::alloc_memory(const IoctlCall& call, NVOS02_PARAMETERS& params) {
+    if (params.limit > kHeapLimitMax) return NV_ERR_INVALID_ARGUMENT;
+    AllocRequest request;
+    request.client = params.hRoot;
+    request.parent = params.hObjectParent;
+    request.object = params.hObjectNew;
+    request.class_id = params.hClass;
+    u32 attr2 = 0;
+    u32 attr = attributes_of_os02(params.flags, &attr2);
+    if (params.hClass == NV01_MEMORY_SYSTEM_OS_DESCRIPTOR) {
+        NV_OS_DESC_MEMORY_ALLOCATION_PARAMS described{};
+        described.flags = NVOS32_ALLOC_FLAGS_MEMORY_HANDLE_PROVIDED;
+        described.attr = attr;
+        described.attr2 = attr2;
+        described.descriptor = params.pMemory;
+        described.limit = params.limit;
+        std::vector<u8> bytes = bytes_of(described);
+        return alloc_object(call, request, bytes);
+    }
+    if (params.hClass != NV01_MEMORY_SYSTEM && params.hClass != NV01_MEMORY_LOCAL_USER) {
+        context_.refused(fmt::format("RM_ALLOC_MEMORY of class 0x{:04x}", params.hClass), "an old form of RM_ALLOC");
+        return NV_ERR_INVALID_CLASS;
+    }
+    NV_MEMORY_ALLOCATION_PARAMS memory{};
+    memory.owner = params.hRoot;
+    memory.flags = NVOS32_ALLOC_FLAGS_MEMORY_HANDLE_PROVIDED;
+    memory.attr = attr;
+    memory.attr2 = attr2;
+    memory.size = params.limit + 1;
+    std::vector<u8> bytes = bytes_of(memory);
+    Status status = alloc_object(call, request, bytes);
+    if (status == NV_OK) params.limit = load_prefix<NV_MEMORY_ALLOCATION_PARAMS>(bytes).limit;
+    return status;
+}
+
+// --- VID_HEAP_CONTROL
+
+i64 Driver::esc_vid_heap_control(IoctlCall& call) {
+    // The union's longest member ends the struct; all versions lay its beginning out alike.
+    std::vector<u8> whole(sizeof(NVOS32_PARAMETERS));
+    std::copy_n(call.bytes.begin(), std::min(call.bytes.size(), whole.size()), whole.begin());
+    auto params = load_prefix<NVOS32_PARAMETERS>(whole);
+    params.status = vid_heap_control(call, params);
+    store(std::span<u8>(whole), params);
+    std::copy_n(whole.begin(), std::min(call.bytes.size(), whole.size()), call.bytes.begin());
+    return 0;
+}
+
+Status Driver::vid_heap_control(const IoctlCall& call, NVOS32_PARAMETERS& params) {
+    if (params.ivcHeapNumber > 0) return NV_ERR_NOT_SUPPORTED;
+    auto& data = params.data;
+    switch (params.function) {
+        case NVOS32_FUNCTION_ALLOC_SIZE: {
+            bool ranged = (data.AllocSize.flags & NVOS32_ALLOC_FLAGS_USE_BEGIN_END) != 0;
+            auto memory = params_of(data.AllocSize, ranged);
+            data.AllocSize.partitionStride = kPartitionStride;
+            Status status = heap_alloc(call, params, data.AllocSize.hMemory, memory);
+            answer(data.AllocSize, memory);
+            return status;
+        }
+        case NVOS32_FUNCTION_ALLOC_SIZE_RANGE: {
+            auto memory = params_of(data.AllocSizeRange, true);
+            data.AllocSizeRange.partitionStride = kPartitionStride;
+            Status status = heap_alloc(call, params, data.AllocSizeRange.hMemory, memory);
+            answer(data.AllocSizeRange, memory);
+            return status;
+        }
+        case NVOS32_FUNCTION_FREE: {
+            ClientEntry* client = nullptr;
+            Status status = server_.client_for(params.hRoot, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
+            if (status != NV_OK) return status;
+            params.free = 0;
+            params.total = 0;
+            return free_object(*client, data.Free.hMemory);
+        }
+        case NVOS32_FUNCTION_INFO: {
+            ClientEntry* client = nullptr;
+            Status status = server_.client_for(params.hRoot, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
+            if (status != NV_OK) return status;
+            if (client->find(params.hObjectParent) == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
+            RangeHeap::Range largest = adapter_.fb_heap().largest();
+            params.total = adapter_.fb_usable_bytes();
+            params.free = adapter_.fb_heap().free_bytes();
+            data.Info.offset = largest.base;
+            data.Info.size = largest.bytes;
+            data.Info.base = 0;
+            return NV_OK;
+        }
+        case NVOS32_FUNCTION_ALLOC_OS_DESCRIPTOR:
+        case NVOS32_FUNCTION_ALLOC_TILED_PITCH_HEIGHT:
+        case NVOS32_FUNCTION_DUMP:
+        case NVOS32_FUNCTION_REACQUIRE_COMPR:
+        case NVOS32_FUNCTION_RELEASE_COMPR:
+        case NVOS32_FUNCTION_GET_MEM_ALIGNMENT:
+        case NVOS32_FUNCTION_HW_ALLOC:
+        case NVOS32_FUNCTION_HW_FREE:
+            context_.refused(fmt::format("VID_HEAP_CONTROL function {}", params.function), "graphics clients only");
+            return NV_ERR_NOT_SUPPORTED;
+        default:
+            return NV_ERR_INVALID_ARGUMENT;
+    }
+}
+
+Status Driver::heap_alloc(const IoctlCall& call, NVOS32_PARAMETERS& params, NvHandle& memory, NV_MEMORY_ALLOCATION_PARAMS& wanted) {
+    AllocRequest request;
+    request.client = params.hRoot;
+    request.parent = params.hObjectParent;
+    request.object = (wanted.flags & NVOS32_ALLOC_FLAGS_MEMORY_HANDLE_PROVIDED) != 0 ? memory : 0;
+    wanted.hVASpace = params.hVASpace;
+    bool video = NVOS32_ATTR_LOCATION::get(wanted.attr) == NVOS32_ATTR_LOCATION_VIDMEM;
+    if ((wanted.flags & NVOS32_ALLOC_FLAGS_VIRTUAL) != 0)
+        request.class_id = NV50_MEMORY_VIRTUAL;
+    else
+        request.class_id = video ? NV01_MEMORY_LOCAL_USER : NV01_MEMORY_SYSTEM;
+    std::vector<u8> bytes = bytes_of(wanted);
+    Status status = alloc_object(call, request, bytes);
+    wanted = load_prefix<NV_MEMORY_ALLOCATION_PARAMS>(bytes);
+    memory = request.object;
+    params.free = 0;
+    params.total = 0;
+    return status;
+}
+
+// --- objects that two clients hold
+
+i64 Driver::esc_dup_object(IoctlCall& call) {
+    auto params = load_prefix<NVOS55_PARAMETERS>(call.bytes);
+    params.status = dup_object(call, params);
+    store(call.bytes, params);
+    return 0;
+}
+
+// A client of the same process may copy; another needs a policy that names it.
+bool Driver::may_dup(const ClientEntry& target, const ClientEntry& source, const Object& object) const {
+    if (target.handle == source.handle || target.pid == source.pid) return true;
+    for (const SharePolicy& policy : object.shares) {
+        if (RS_ACCESS_DUP::get(policy.access) == 0) continue;
+        if (policy.type == kShareAll) return true;
+        if (policy.type == kShareClient && policy.target == target.handle) return true;
+        if (policy.type == kSharePid && policy.target == target.pid) return true;
+    }
+    return false;
+}
+
+Status Driver::dup_object(const IoctlCall& call, NVOS55_PARAMETERS& params) {
+    ClientEntry* target = nullptr;
+    Status status = server_.client_for(params.hClient, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &target);
+    if (status != NV_OK) return status;
+    ClientEntry* source = server_.find_client(params.hClientSrc);
+    if (source == nullptr) return NV_ERR_INVALID_CLIENT;
+    Object* original = source->find(params.hObjectSrc);
+    if (original == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
+    if (!may_dup(*target, *source, *original)) {
+        context_.note(fmt::format("driver: client 0x{:x} may not copy 0x{:x} of client 0x{:x}: NV_ERR_INSUFFICIENT_PERMISSIONS",
+                                  target->handle, original->handle, source->handle));
+        return NV_ERR_INSUFFICIENT_PERMISSIONS;
+    }
+    return dup_into(*target, params.hParent, params.hObject, *original);
+}
+
+Status Driver::dup_into(ClientEntry& target, NvHandle parent, NvHandle& object, Object& original) {
+    MemoryData* memory = original.as<MemoryData>();
+    if (memory == nullptr) {
+        context_.refused(fmt::format("RM_DUP_OBJECT of {}", original.internal_class()), "only memory is copied");
+        return NV_ERR_NOT_SUPPORTED;
+    }
+    Status status = server_.check_alloc(target, parent, object, original.row(), true);
+    if (status != NV_OK) return status;
+    MemoryData shared = *memory;
+    shared.cpu_mappings.clear();
+    shared.dma_users.clear();
+    shared.borrowed = true;
+    if (shared.place != MemoryData::Place::Registers) memory_.retain_pages(shared);
+    Object& copy = server_.insert(target, parent, object, original.class_id);
+    copy.data = shared;
+    return NV_OK;
+}
+
+i64 Driver::esc_share(IoctlCall& call) {
+    auto params = load_prefix<NVOS57_PARAMETERS>(call.bytes);
+    ClientEntry* client = nullptr;
+    params.status = server_.client_for(params.hClient, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
+    Object* object = client != nullptr ? client->find(params.hObject) : nullptr;
+    if (params.status == NV_OK && object == nullptr) params.status = NV_ERR_OBJECT_NOT_FOUND;
+    if (params.status == NV_OK) {
+        const RS_SHARE_POLICY& policy = params.sharePolicy;
+        params.status = share_object(*object, {policy.target, policy.accessMask.limbs[0], policy.type, policy.action});
+    }
+    store(call.bytes, params);
+    return 0;
+}
+
+Status Driver::share_object(Object& object, const SharePolicy& policy) {
+    if (policy.type >= kShareTypeMax) return NV_ERR_INVALID_ARGUMENT;
+    constexpr u8 kKnownActions = kRevoke | kRequire | kCompose;
+    if ((policy.action & ~kKnownActions) != 0) return NV_ERR_INVALID_ARGUMENT;
+    auto same = [&](const SharePolicy& other) { return other.type == policy.type && other.target == policy.target; };
+    // Without COMPOSE a policy takes the place of all others.
+    if ((policy.action & kCompose) == 0) object.shares.clear();
+    if (policy.type == kShareNone) return NV_OK;
+    std::erase_if(object.shares, same);
+    constexpr std::size_t kPoliciesMax = 64;  // bounds what one process may make us keep (model)
+    if ((policy.action & kRevoke) == 0) {
+        if (object.shares.size() == kPoliciesMax) return NV_ERR_INSUFFICIENT_RESOURCES;
+        object.shares.push_back(policy);
+    }
+    return NV_OK;
+}
+
+}  // namespace rm::client
