@@ -327,6 +327,7 @@ void Host::reset() {
         pbdma->reset();
     }
     channels_.clear();
+    engine_contexts_.assign(engines_.size(), kNoTsg);
     parked_count_ = 0;
     for (Runlist& runlist : runlists_) {
         Runlist fresh;

@@ -101,6 +101,8 @@ private:
     bool clear_faulted(u32 chid, bool engine) override;
     SimTime clear_faulted_limit() const override;
     void pbdma_fault(Pbdma& pbdma, const MmuFault& fault) override;
+    u32& engine_context(u32 engine_index) override { return engine_contexts_.at(engine_index); }
+    void pause_timeslice(const Pbdma& pbdma, SimTime span) override;
 
     void on_event(u32 op, u64 arg) override;
     SimTime now() const { return kernel_.now(); }
@@ -169,6 +171,7 @@ private:
     sim::TargetId target_ = 0;
     std::vector<Engine*> engines_;  // by row of spec_.engines; null: not modelled
 
+    std::vector<u32> engine_contexts_;  // group by row of spec_.engines
     std::map<u32, Channel> channels_;  // those that CCSR has touched
     std::vector<Runlist> runlists_;
     std::vector<std::unique_ptr<Pbdma>> pbdmas_;

@@ -304,8 +304,19 @@ void Host::retry_parked(u32 chid) {
     if (Runlist* runlist = runlist_of(chid)) dispatch(*runlist);
 }
 
+// The manual: a timeslice pauses while a context load is outstanding.
+void Host::pause_timeslice(const Pbdma& pbdma, SimTime span) {
+    Runlist& runlist = runlists_[pbdma.runlist_id()];
+    if (runlist.slice_end < SimTime::max() - span) runlist.slice_end = runlist.slice_end + span;
+}
+
 // Channels that merely wait give way; those between two runs see the end of the slice at their next step.
 void Host::timeslice_over(Runlist& runlist) {
+    bool paused_meanwhile = now() < runlist.slice_end && runlist_busy(runlist) && !runlist.slice_timer;
+    if (paused_meanwhile) {
+        runlist.slice_timer = true;
+        kernel_.events().schedule(runlist.slice_end, sim::Phase::Device, target_, kOpTimeslice, runlist.id);
+    }
     if (now() < runlist.slice_end || !others_runnable(runlist)) return;
     bool evicted = false;
     for (u32 index : runlist.pbdmas) {

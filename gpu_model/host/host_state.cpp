@@ -137,6 +137,11 @@ void Host::check_loaded(sim::StateVisitor& visitor) {
 
 void Host::visit(sim::StateVisitor& visitor) {
     visitor.field("channels", channels_);
+    visitor.field("engine_contexts", engine_contexts_);
+    if (visitor.loading() && engine_contexts_.size() != engines_.size()) {
+        visitor.fail("engine_contexts", "of another chip");
+        engine_contexts_.assign(engines_.size(), kNoTsg);
+    }
     for (Runlist& runlist : runlists_) visitor.field("runlist", runlist);
     for (std::unique_ptr<Pbdma>& pbdma : pbdmas_) {
         visitor.begin("pbdma");

@@ -400,6 +400,10 @@ Pbdma::Step Pbdma::engine_methods(u32 subchannel, u32 method, u32 increment, con
         taken = 1;
         return fail(0, pbdma_intr::CTXNOTVALID, word_va_, method | subchannel << 16, data[0]);
     }
+    if (!is_ce) {
+        Step step = switch_context(engine_index);
+        if (step != Step::Done) return step;
+    }
     MethodResult result = MethodResult::Ok;
     taken = engine->methods(context_, subchannel, method, increment, data, count, result);
     if (u64 engine_ps = engine->take_cost_ps()) {
@@ -411,6 +415,20 @@ Pbdma::Step Pbdma::engine_methods(u32 subchannel, u32 method, u32 increment, con
     Step step = engine_refusal(result, subchannel, refused, data[taken]);
     if (step == Step::DoneStop) ++taken;
     return step;
+}
+
+// Groups share the graphics engine one after the other: its context changes with the first method of another group.
+// Guess: a context that comes into an idle engine which holds none costs nothing here, since its set-up has loaded it.
+Pbdma::Step Pbdma::switch_context(u32 engine_index) {
+    u32& inside = owner_.engine_context(engine_index);
+    if (inside == context_.tsgid) return Step::Done;
+    if (inside != kNoTsg) {
+        if (!channel_->latency_paid) owner_.pause_timeslice(*this, SimTime{timing_.engine_switch_ps});
+        Step step = pay(timing_.engine_switch_ps);
+        if (step != Step::Done) return step;
+    }
+    inside = context_.tsgid;
+    return Step::Done;
 }
 
 Pbdma::Step Pbdma::engine_refusal(MethodResult result, u32 subchannel, u32 method, u32 data) {

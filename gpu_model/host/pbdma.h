@@ -38,6 +38,10 @@ public:
     // How long CLEAR_FAULTED waits for that; SimTime::max() while detection is off.
     virtual SimTime clear_faulted_limit() const = 0;
     virtual void pbdma_fault(Pbdma& pbdma, const MmuFault& fault) = 0;
+    // The group whose context is in the engine; kNoTsg: nobody's yet.
+    virtual u32& engine_context(u32 engine_index) = 0;
+    // A context load begins: the timeslice pauses for so long.
+    virtual void pause_timeslice(const Pbdma& pbdma, SimTime span) = 0;
 
 protected:
     ~PbdmaOwner() = default;
@@ -151,6 +155,7 @@ private:
     void fold(u32 subchannel, u32 method, u32 increment, const u32* data, u32 count);
     Step host_method(u32 subchannel, u32 method, u32 data);
     Step engine_methods(u32 subchannel, u32 method, u32 increment, const u32* data, u32 count, u32& taken);
+    Step switch_context(u32 engine_index);
     Step engine_refusal(MethodResult result, u32 subchannel, u32 method, u32 data);
     void finish_entry();
     void write_back(bool all);

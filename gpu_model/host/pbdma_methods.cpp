@@ -121,6 +121,8 @@ Pbdma::Step Pbdma::set_object(u32 subchannel, u32 data) {
         if (engine->accepts_class(SET_OBJECT_NVCLASS::get(data))) return Step::Done;
         return engine_refusal(MethodResult::IllegalClass, subchannel, nvc46f::SET_OBJECT, data);
     }
+    Step step = switch_context(engine_index);
+    if (step != Step::Done) return step;
     return engine_refusal(engine->method(context_, subchannel, nvc46f::SET_OBJECT, data), subchannel,
                           nvc46f::SET_OBJECT, data);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "gpu_model/regs/regs.h"
 #include "rm/abi/engine_types.h"
 #include "rm/abi/xid.h"
 #include "rm/gsp/gsp_impl.h"
@@ -16,6 +17,9 @@ namespace rm {
 using gpu::ChipError;
 
 namespace {
+
+using gpu::regs::NV_PGRAPH_INTR_CLASS_ERROR;
+using gpu::regs::NV_PGRAPH_INTR_EXCEPTION;
 
 constexpr u32 RC_NOTIFIER_SCOPE_TSG = 1;
 
@@ -31,6 +35,13 @@ std::string_view word(const std::string_view (&words)[N], u32 index) {
     return index < N ? words[index] : std::string_view("UNKNOWN");
 }
 
+// As the handler of the graphics engine's interrupt does once it has read them: the unit's error status, then the cause.
+void clear_graphics_error(gpu::FirmwareBus& bus, const ChipError& error) {
+    constexpr u32 kEsrResetAndEnable = 0xC0000000;
+    if (error.address != 0) bus.reg_write(static_cast<u32>(error.address), kEsrResetAndEnable);
+    bus.reg_write(gpu::regs::NV_PGRAPH_INTR, error.info);
+}
+
 }  // namespace
 
 void Gsp::Impl::on_chip_error(const ChipError& error) {
@@ -43,7 +54,10 @@ u32 Gsp::Impl::xid_of(const ChipError& error) const {
     switch (error.source) {
         case ChipError::Source::Pbdma: return abi::ROBUST_CHANNEL_PBDMA_ERROR;
         case ChipError::Source::MmuFault: return abi::ROBUST_CHANNEL_FIFO_ERROR_MMU_ERR_FLT;
-        case ChipError::Source::Gr: return abi::ROBUST_CHANNEL_GR_EXCEPTION;
+        case ChipError::Source::Gr: {
+            bool class_error = NV_PGRAPH_INTR_CLASS_ERROR::get(error.info) != 0;
+            return class_error ? abi::ROBUST_CHANNEL_GR_CLASS_ERROR : abi::ROBUST_CHANNEL_GR_EXCEPTION;
+        }
         case ChipError::Source::Sched: return abi::ROBUST_CHANNEL_RESETCHANNEL_VERIF_ERROR;
         case ChipError::Source::Ecc: return abi::ROBUST_CHANNEL_GPU_ECC_DBE;
         case ChipError::Source::Ce: break;
@@ -67,9 +81,16 @@ std::string Gsp::Impl::error_text(const ChipError& error, u32 xid) const {
                                word(kFaultTypes, error.info), word(kAccessTypes, error.info2));
         case ChipError::Source::Ce:
             return fmt::format("Ch {:08x}, engine {:#x}, launch error {:#x}", error.chid, error.engine_fault_id, error.info);
+        // Observed: these are the driver's words, as people quote them.
         case ChipError::Source::Gr:
-            return fmt::format("Ch {:08x}, graphics exception {:#x} {:#x} @ {:#x}, method {:04x}, data {:08x}", error.chid, error.info,
-                               error.info2, error.address, error.method, error.data);
+            if (NV_PGRAPH_INTR_CLASS_ERROR::get(error.info) != 0) {
+                return fmt::format("Class Error: ChId {:04x}, Class {:08x}, Offset {:08x}, Data {:08x}, ErrorCode {:08x}", error.chid,
+                                   error.class_id, error.method, error.data, error.info2);
+            }
+            if (NV_PGRAPH_INTR_EXCEPTION::get(error.info) != 0)
+                return fmt::format("Graphics Exception: ESR {:#x}={:#x}", error.address, error.info2);
+            return fmt::format("Graphics Exception: ChID {:04x}, Class {:08x}, Offset {:08x}, Data {:08x}", error.chid, error.class_id,
+                               error.method, error.data);
         case ChipError::Source::Sched: return fmt::format("Ch {:08x}, scheduling error {:#x}", error.chid, error.info);
         case ChipError::Source::Ecc: return fmt::format("uncorrectable memory error @ {:#x}", error.address);
     }
@@ -93,6 +114,7 @@ void Gsp::Impl::write_notifier(const gsp::Channel& channel, u32 xid) {
 
 void Gsp::Impl::report_error(const ChipError& error) {
     if (state_ != State::Running) return;
+    if (error.source == ChipError::Source::Gr) clear_graphics_error(bus_, error);
     u32 xid = xid_of(error);
     auto channel = fifo_.channels.find(error.chid);
     u32 engine_type = abi::NV2080_ENGINE_TYPE_NULL;
