@@ -2,7 +2,6 @@
 function(tu104sim_layer name)
     cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cpp)
-    list(FILTER sources EXCLUDE REGEX "/sm/exec/")
     add_library(${name} STATIC ${sources})
     add_library(tu104sim::${name} ALIAS ${name})
     set_target_properties(${name} PROPERTIES OUTPUT_NAME tu104sim_${name})

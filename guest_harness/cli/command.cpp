@@ -160,7 +160,9 @@ int run_command_line(int argc, char** argv) {
     add_verify(program, outcome);
     add_coverage(program, outcome);
     add_info(program, outcome);
+    add_explain(program, outcome);
     add_conform(program, outcome);
+    add_corpus(program, outcome);
     try {
         bool help = false;
         if (!program.parse(argc, argv, help)) return help ? after_output(kAsExpected) : kMistake;

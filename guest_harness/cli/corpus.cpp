@@ -1,0 +1,145 @@
+// tu104sim corpus: runs a kernel corpus on the SM model and compares with hardware's results.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "guest_harness/cli/command.h"
+#include "guest_harness/corpus/corpus.h"
+
+namespace harness::cli {
+namespace {
+
+using corpus::CaseReport;
+
+struct Options {
+    std::string folder;
+    std::string golden;
+    std::string only;
+    bool json = false;
+};
+
+std::optional<std::string> read_file(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) return std::nullopt;
+    return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+}
+
+std::string need_file(const std::filesystem::path& path) {
+    std::optional<std::string> bytes = read_file(path);
+    if (!bytes)
+        throw sim::HostError(fmt::format("cannot read {}; a corpus holds cases.json and cubin/", path.string()));
+    return std::move(*bytes);
+}
+
+// golden.bin lies in the corpus, or beside it in golden/.
+std::string find_golden(const Options& options) {
+    if (!options.golden.empty()) return need_file(options.golden);
+    const std::filesystem::path folder(options.folder);
+    for (const std::filesystem::path& place :
+         {folder / "golden.bin", folder / "golden" / "golden.bin", folder / ".." / "golden" / "golden.bin"}) {
+        if (std::optional<std::string> bytes = read_file(place)) return std::move(*bytes);
+    }
+    throw sim::HostError(fmt::format("no golden.bin in {}; name it with --golden", options.folder));
+}
+
+std::string note_of(const CaseReport& report) {
+    if (report.verdict != CaseReport::Verdict::Close) return report.detail;
+    return fmt::format("{} words differ by at most {} units in the last place", report.words_different, report.ulp_max);
+}
+
+void print_case(const CaseReport& report) {
+    const std::string note = note_of(report);
+    print(fmt::format("{:<4} {:<24} {:<12} {:>10}{}{}\n", report.variant, report.case_id,
+                      corpus::verdict_name(report.verdict), report.instructions, note.empty() ? "" : "  ", note));
+}
+
+nlohmann::ordered_json json_of(const CaseReport& report) {
+    nlohmann::ordered_json object = {{"variant", report.variant},
+                                     {"case", report.case_id},
+                                     {"verdict", corpus::verdict_name(report.verdict)},
+                                     {"instructions", report.instructions}};
+    if (report.verdict == CaseReport::Verdict::Close)
+        object["words_different"] = report.words_different, object["ulp_max"] = report.ulp_max;
+    if (!report.detail.empty()) object["detail"] = report.detail;
+    return object;
+}
+
+// Runs what the options choose; the reports in order of variant and case.
+std::vector<CaseReport> run_cases(const Options& options) {
+    const std::filesystem::path folder(options.folder);
+    const corpus::Corpus all = corpus::parse_cases(need_file(folder / "cases.json"));
+    const corpus::Golden golden(find_golden(options));
+    corpus::Runner runner(gpu::sm::best_lane_target());
+    std::vector<CaseReport> reports;
+    Progress progress("running case");
+    for (const std::string& variant : all.variants) {
+        std::map<std::string, std::optional<gpu::Cubin>> cubins;
+        for (const corpus::Case& item : all.cases) {
+            if (!options.only.empty() && item.id != options.only) continue;
+            if (!cubins.contains(item.module)) {
+                const std::filesystem::path path = folder / "cubin" / (item.module + "." + variant + ".cubin");
+                const std::optional<std::string> bytes = read_file(path);
+                cubins[item.module] = std::nullopt;
+                if (bytes) {
+                    auto result = gpu::read_cubin({reinterpret_cast<const u8*>(bytes->data()), bytes->size()});
+                    if (!result.cubin) throw sim::HostError(fmt::format("{}: {}", path.string(), result.error));
+                    cubins[item.module] = std::move(result.cubin);
+                }
+            }
+            // Not every module is built in every variant.
+            if (!cubins[item.module]) continue;
+            reports.push_back(runner.run(item, variant, *cubins[item.module], &golden));
+            progress.at(reports.size());
+        }
+    }
+    if (reports.empty()) throw sim::HostError("no case to run: no cubin was found, or --only names no case");
+    return reports;
+}
+
+}  // namespace
+
+void add_corpus(Program& program, Outcome& outcome) {
+    auto options = std::make_shared<Options>();
+    Command sub = program.add("corpus", "Run a kernel corpus on the SM model and compare with hardware's results");
+    sub.footer(
+        "Example:\n  tu104sim corpus ./corpus --only fadd\n"
+        "DIR holds cases.json and cubin/MODULE.VARIANT.cubin. Columns: variant, case, verdict, warp instructions.\n"
+        "Exit code 0: nothing differs, 1: a case differs or fails.");
+    sub.option("dir", options->folder, "folder of the corpus", Need::Required);
+    sub.option("--golden", options->golden, "hardware's results (golden.bin)");
+    sub.option("--only", options->only, "run this case only");
+    sub.flag("--json", options->json, "print one JSON object");
+    sub.action([options, &outcome] {
+        const std::vector<CaseReport> reports = run_cases(*options);
+        std::map<std::string_view, u64> totals;
+        u64 bad = 0;
+        nlohmann::ordered_json cases = nlohmann::ordered_json::array();
+        for (const CaseReport& report : reports) {
+            ++totals[corpus::verdict_name(report.verdict)];
+            if (report.bad()) ++bad;
+            if (options->json) {
+                cases.push_back(json_of(report));
+            } else {
+                print_case(report);
+            }
+        }
+        if (bad != 0) outcome.exit_code = kFailed;
+        if (options->json) {
+            nlohmann::ordered_json object;
+            for (const auto& [name, count] : totals) object["totals"][std::string(name)] = count;
+            object["cases"] = std::move(cases);
+            print(object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+            return;
+        }
+        std::string summary;
+        for (const auto& [name, count] : totals)
+            summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", count, name);
+        print(summary + "\n");
+    });
+}
+
+}  // namespace harness::cli
