@@ -134,6 +134,7 @@ Status ChannelUnit::describe_userd(AllocCall& call, NV_CHANNEL_ALLOC_PARAMS& par
         std::optional<gpu::FbPa> block = context_.adapter.alloc_fb({.bytes = kPage4K, .alignment = kPage4K});
         if (!block) return NV_ERR_NO_MEMORY;
         channel.userd = block->value;
+        channel.owns_userd = true;
         for (u64 offset = 0; offset < kUserdBytes; offset += sizeof(u64))
             context_.adapter.table_store().write_entry({channel.userd + offset}, 0);
         params.userdMem = {channel.userd, kUserdBytes, kAddrFbmem, 0};
@@ -195,6 +196,7 @@ Status ChannelUnit::construct_channel(AllocCall& call) {
     Status status = instance ? NV_OK : NV_ERR_NO_MEMORY;
     if (instance) {
         channel.instance = instance->value;
+        channel.owns_instance = true;
         for (u64 offset = 0; offset < kInstanceBytes; offset += sizeof(u64))
             context_.adapter.table_store().write_entry({channel.instance + offset}, 0);
         status = describe_userd(call, params, channel);
@@ -246,10 +248,10 @@ Status ChannelUnit::construct_channel(AllocCall& call) {
 }
 
 void ChannelUnit::destroy(ChannelData& channel) {
-    if (channel.instance != 0) context_.adapter.free_fb({channel.instance}, kInstanceBytes);
-    if (channel.userd != 0) context_.adapter.free_fb({channel.userd}, kPage4K);
-    channel.instance = 0;
-    channel.userd = 0;
+    if (channel.owns_instance) context_.adapter.free_fb({channel.instance}, kInstanceBytes);
+    if (channel.owns_userd) context_.adapter.free_fb({channel.userd}, kPage4K);
+    channel.owns_instance = false;
+    channel.owns_userd = false;
     chids_.free(channel.chid, 1);
 }
 

@@ -51,6 +51,7 @@ public:
     // Once more; precondition: retained.
     void retain_pages(MemoryData::Place place, u64 address) { ++retained_.at(retained_key(place, address)).users; }
     void release_pages(MemoryData::Place place, u64 address);
+    bool retained(MemoryData::Place place, u64 address) const { return retained_.count(retained_key(place, address)) != 0; }
     void visit(sim::StateVisitor& visitor) { visitor.field("retained", retained_); }
 
 private:

@@ -132,7 +132,8 @@ void Gpu::stop_channel(NvHandle client, NvHandle channel, u32 chid) {
     if (data == nullptr || data->dead || data->chid != chid) return;
     NVA06F_CTRL_STOP_CHANNEL_PARAMS params{};
     std::vector<u8> bytes = bytes_of(params);
-    Status status = rm_.kernel_control(client, channel, NVA06F_CTRL_CMD_STOP_CHANNEL, bytes);
+    // The kernel's half only passes it on.
+    Status status = context_.adapter.rpc().rm_control(client, channel, NVA06F_CTRL_CMD_STOP_CHANNEL, bytes);
     if (status != NV_OK) context_.note("uvm: a channel was not stopped: " + std::string(status_name(status)));
 }
 

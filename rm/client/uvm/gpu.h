@@ -21,6 +21,7 @@ public:
     std::vector<u8> uuid() const { return context_.adapter.info().gid; }
     Status status() const { return channel_.status(); }
     u64 pushes() const { return channel_.pushes(); }
+    u32 users() const { return users_; }
     PageTree make_tree() { return PageTree(context_.adapter, channel_); }
 
     // A duplicate of a process's address space under the session. `number`: of the space itself.

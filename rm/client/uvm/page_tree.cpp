@@ -63,7 +63,7 @@ u64 PageTree::entry_address(MmuLevel level, u64 va) {
 }
 
 Status PageTree::create() {
-    std::optional<gpu::FbPa> table = adapter_->alloc_fb({.bytes = kTableBytes, .alignment = kTableBytes});
+    std::optional<gpu::FbPa> table = adapter_->alloc_fb({.bytes = kTableBytes, .alignment = kTableBytes, .from_top = true});
     if (!table) return NV_ERR_NO_MEMORY;
     root_ = table->value;
     nodes_[mmu_table_key(kPde3, 0)] = Node{root_, 0};
@@ -105,7 +105,7 @@ Status PageTree::get(const Place& place) {
     for (MmuLevel level = place.level; find(level, place.va) == nullptr; level = mmu_parent(level))
         made.push_back(level);
     for (std::size_t i = 0; i < made.size(); ++i) {
-        std::optional<gpu::FbPa> table = adapter_->alloc_fb({.bytes = kTableBytes, .alignment = kTableBytes});
+        std::optional<gpu::FbPa> table = adapter_->alloc_fb({.bytes = kTableBytes, .alignment = kTableBytes, .from_top = true});
         if (!table) {
             while (i-- > 0) {
                 auto it = nodes_.find(mmu_table_key(made[i], place.va));
@@ -219,6 +219,32 @@ Status PageTree::unmap(u64 va, u64 bytes, u64 page_bytes, Membar after) {
         return Status{NV_OK};
     });
     return status != NV_OK ? status : put_status;
+}
+
+bool PageTree::holds_exactly(std::span<const Span> spans) const {
+    std::map<u64, u64> used;
+    used[mmu_table_key(kPde3, 0)] = 0;
+    for (const Span& span : spans) {
+        bool sane = span.page_bytes == kPage4K || span.page_bytes == kPage64K || span.page_bytes == kPage2M;
+        if (!sane || span.bytes == 0 || span.bytes % span.page_bytes != 0 || span.va % span.page_bytes != 0) return false;
+        if (span.va >= kVaLimit || span.bytes > kVaLimit - span.va || span.bytes / kPage2M > kTablesPerMapMax) return false;
+        (void)each_table(span.va, span.bytes, span.page_bytes, [&](const Place& place) {
+            u64 more = place.count;
+            for (MmuLevel level = place.level;; level = mmu_parent(level)) {
+                auto [it, fresh] = used.try_emplace(mmu_table_key(level, place.va), 0);
+                it->second += more;
+                if (!fresh || level == kPde3) break;
+                more = 1;  // the new table is one more entry above
+            }
+            return Status{NV_OK};
+        });
+    }
+    if (nodes_.size() != used.size()) return false;
+    for (const auto& [key, count] : used) {
+        auto node = nodes_.find(key);
+        if (node == nodes_.end() || node->second.used != count) return false;
+    }
+    return nodes_.begin()->second.address == root_;  // the root's key is the lowest
 }
 
 void PageTree::visit(sim::StateVisitor& visitor) {

@@ -31,6 +31,13 @@ public:
     Status unmap(u64 va, u64 bytes, u64 page_bytes, Membar after);
 
     u64 table_count() const { return nodes_.size(); }
+    struct Span {
+        u64 va = 0;
+        u64 bytes = 0;
+        u64 page_bytes = kPage4K;
+    };
+    // Whether exactly the tables for these mappings exist: what a loaded state must satisfy.
+    bool holds_exactly(std::span<const Span> spans) const;
     void visit(sim::StateVisitor& visitor);
 
 private:

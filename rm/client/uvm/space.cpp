@@ -100,6 +100,38 @@ bool AddressSpace::migratable(u64 base, u64 last) const {
     return true;
 }
 
+std::string_view AddressSpace::wrong() const {
+    std::vector<PageTree::Span> spans;
+    std::map<u64, u32> users;
+    u64 next = 0;
+    for (const auto& [base, range] : ranges) {
+        if (base < next || range.last < base || (range.last - base + 1) % kPage4K != 0) return "ranges that overlap";
+        next = range.last + 1;
+        u64 bytes = range.last - base + 1;
+        u64 inside = base;
+        for (const auto& [first, map] : range.maps) {
+            if (range.type != RangeType::External || first < inside || map.last < first || map.last > range.last)
+                return "a mapping outside its range";
+            inside = map.last + 1;
+            spans.push_back({first & (kVaLimit - 1), map.last - first + 1, map.page_bytes});
+        }
+        if (range.on_gpu) spans.push_back({base & (kVaLimit - 1), bytes, range.page_bytes});
+        if (range.block == 0) continue;
+        auto block = blocks.find(range.block);
+        if (block == blocks.end() || range.block_offset > block->second.bytes ||
+            bytes > block->second.bytes - range.block_offset)
+            return "a range outside its memory";
+        ++users[range.block];
+    }
+    if (users.size() != blocks.size()) return "memory of no range";
+    for (const auto& [address, block] : blocks)
+        if (block.users != users[address]) return "a wrong count of a block's ranges";
+    if (gpu_space_registered != tree.exists() || (gpu_space_registered && !gpu_registered))
+        return "page tables of no address space";
+    if (gpu_space_registered && !tree.holds_exactly(spans)) return "page tables that do not fit the ranges";
+    return gpu_space_registered || spans.empty() ? "" : "mappings without page tables";
+}
+
 void ExternalMap::visit(sim::StateVisitor& visitor) {
     visitor.field("last", last);
     visitor.field("page_bytes", page_bytes);

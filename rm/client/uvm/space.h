@@ -115,6 +115,8 @@ public:
     void split(u64 address);
     void assign_group(u64 base, u64 last, u64 group);  // 0: none
     bool migratable(u64 base, u64 last) const;
+    // Why a loaded space does not hang together; empty: it does.
+    std::string_view wrong() const;
     void visit(sim::StateVisitor& visitor);
 };
 

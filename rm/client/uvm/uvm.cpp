@@ -253,6 +253,22 @@ void Uvm::File::visit(sim::StateVisitor& visitor) {
     visitor.field("space", space);
 }
 
+void Uvm::check_loaded(sim::StateVisitor& visitor) {
+    for (const auto& [id, file] : files_)
+        if (file.type == FileType::AddressSpace && find_space(id) == nullptr)
+            return visitor.fail("files", "a file without its space");
+    u32 users = 0;
+    for (auto& [id, space] : spaces_) {
+        if (std::string_view wrong = space.wrong(); !wrong.empty()) return visitor.fail("spaces", wrong);
+        if (space.gpu_registered) ++users;
+        for (const auto& [base, range] : space.ranges)
+            for (const auto& [first, map] : range.maps)
+                if (!map.sparse && !memory_.retained(map.place, map.memory))
+                    return visitor.fail("maps", "memory that nobody retains");
+    }
+    if (users != gpu_.users()) visitor.fail("gpu", "a wrong count of registrations");
+}
+
 void Uvm::visit(sim::StateVisitor& visitor) {
     visitor.field("gpu", gpu_);
     visitor.field("files", files_);
@@ -275,9 +291,7 @@ void Uvm::visit(sim::StateVisitor& visitor) {
         }
     }
     visitor.end_map();
-    if (visitor.loading() && !visitor.failed())
-        for (const auto& [id, file] : files_)
-            if (file.type == FileType::AddressSpace && find_space(id) == nullptr) visitor.fail("files", "a file without its space");
+    if (visitor.loading() && !visitor.failed()) check_loaded(visitor);
 }
 
 }  // namespace rm::client::uvm

@@ -113,6 +113,7 @@ private:
         u32 compression = 0;
     };
 
+    void check_loaded(sim::StateVisitor& visitor);
     AddressSpace* find_space(FileId file);
     bool is_uvm_gpu(const UvmCall& call, std::span<const u8> uuid) const;
     bool has_gpu_space(const UvmCall& call, std::span<const u8> uuid) const;
