@@ -1,0 +1,100 @@
+// fuzz_replay: runs files through a target without any engine, for tests, triage and measuring.
+//   fuzz_replay TARGET FILE|FOLDER...         runs each file once; exit 0 when all came back
+//   fuzz_replay TARGET --mutate N [--seed S] FILE|FOLDER...   runs N mutations of the files
+//   fuzz_replay --list                        names the targets
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "fuzz/mutate.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using Bytes = std::vector<sim::u8>;
+
+constexpr std::size_t kInputBytesMax = 1 << 20;
+
+int usage() {
+    std::fprintf(stderr, "usage: fuzz_replay --list | TARGET [--mutate N] [--seed S] FILE|FOLDER...\n");
+    return 2;
+}
+
+bool read_file(const fs::path& path, std::vector<Bytes>& inputs) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in) return false;
+    inputs.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+    return true;
+}
+
+// Files of folders in the order of their names. False: something cannot be read, said.
+bool collect(const std::string& name, std::vector<Bytes>& inputs) {
+    std::error_code error;
+    std::vector<fs::path> paths;
+    if (fs::is_directory(name, error)) {
+        for (const fs::directory_entry& entry : fs::directory_iterator(name, error)) {
+            if (entry.is_regular_file()) paths.push_back(entry.path());
+        }
+        std::sort(paths.begin(), paths.end());
+    } else {
+        paths.emplace_back(name);
+    }
+    for (const fs::path& path : paths) {
+        if (read_file(path, inputs)) continue;
+        std::fprintf(stderr, "fuzz_replay: cannot read %s\n", path.c_str());
+        return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc == 2 && std::strcmp(argv[1], "--list") == 0) {
+        for (const fuzz::Target& target : fuzz::all_targets()) {
+            std::printf("%-14s %.*s\n", std::string(target.name).c_str(), static_cast<int>(target.what.size()),
+                        target.what.data());
+        }
+        return 0;
+    }
+    if (argc < 3) return usage();
+    const fuzz::Target* target = fuzz::find_target(argv[1]);
+    if (target == nullptr) {
+        std::fprintf(stderr, "fuzz_replay: no target is called %s; `fuzz_replay --list` names them\n", argv[1]);
+        return 2;
+    }
+    unsigned long long mutations = 0;
+    unsigned long long seed = 1;
+    std::vector<Bytes> inputs;
+    for (int i = 2; i < argc; ++i) {
+        if (std::strcmp(argv[i], "--mutate") == 0 && i + 1 < argc) mutations = std::strtoull(argv[++i], nullptr, 0);
+        else if (std::strcmp(argv[i], "--seed") == 0 && i + 1 < argc) seed = std::strtoull(argv[++i], nullptr, 0);
+        else if (!collect(argv[i], inputs)) return 2;
+    }
+    if (inputs.empty()) {
+        std::fprintf(stderr, "fuzz_replay: no file to run\n");
+        return 2;
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    for (const Bytes& input : inputs) target->run(input);
+    Bytes buffer(kInputBytesMax);
+    for (unsigned long long i = 0; i < mutations; ++i) {
+        const Bytes& input = inputs[i % inputs.size()];
+        const std::size_t size = std::min(input.size(), buffer.size());
+        if (size != 0) std::memcpy(buffer.data(), input.data(), size);
+        const std::size_t mutated = fuzz::mutate(*target, buffer.data(), size, std::max<std::size_t>(4096, 2 * size), seed + i);
+        target->run({buffer.data(), mutated});
+    }
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    const double runs = static_cast<double>(inputs.size() + mutations);
+    std::printf("%s: %zu files, %llu mutations, %.0f runs a second\n", argv[1], inputs.size(), mutations,
+                runs / std::max(seconds.count(), 1e-9));
+    return 0;
+}

@@ -1,0 +1,18 @@
+// A cubin file: read, and listed when it was accepted.
+#include "fuzz/target.h"
+#include "gpu_model/sm/cubin.h"
+#include "gpu_model/sm/cubin_listing.h"
+
+namespace fuzz {
+
+void run_cubin(std::span<const u8> input) {
+    const gpu::CubinResult result = gpu::read_cubin(input);
+    FUZZ_CHECK(result.cubin.has_value() != !result.error.empty());
+    if (!result.cubin) return;
+    for (const gpu::CubinKernel& kernel : result.cubin->kernels) FUZZ_CHECK(kernel.text < result.cubin->sections.size());
+    gpu::ListingOptions options;
+    options.bytes_max = 1 << 20;
+    FUZZ_CHECK(!gpu::list_cubin(input, options).empty());
+}
+
+}  // namespace fuzz

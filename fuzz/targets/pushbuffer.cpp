@@ -1,0 +1,37 @@
+// Pushbuffer words of a Turing channel: every word is either a header or data of a method, in order, and has a text.
+#include <vector>
+
+#include "fuzz/target.h"
+#include "guest_harness/trace/pushbuffer.h"
+
+namespace fuzz {
+
+void run_pushbuffer(std::span<const u8> input) {
+    constexpr std::size_t kWordsMax = 4096;
+    constexpr u32 kChannelClass = 0xC46F;
+    std::vector<u32> words(std::min(input.size() / 4, kWordsMax));
+    for (std::size_t i = 0; i < words.size() * 4; ++i) words[i / 4] |= u32{input[i]} << (8 * (i % 4));
+    harness::trace::PushbufferDecoder decoder(kChannelClass);
+    u64 seen = 0;
+    u64 next = 0;
+    const harness::trace::PushbufferDecoder::Sink sink{
+        [&](const harness::trace::HeaderWord& word) {
+            FUZZ_CHECK(word.at >= next && word.at < words.size());
+            FUZZ_CHECK(!word.text.empty());
+            next = u64{word.at};
+            ++seen;
+        },
+        [&](const harness::trace::MethodWord& word) {
+            FUZZ_CHECK(word.at >= next && word.at < words.size());
+            FUZZ_CHECK(!harness::trace::describe_method(word).empty());
+            next = u64{word.at};
+            ++seen;
+        }};
+    decoder.decode(words, sink);
+    FUZZ_CHECK(seen <= 2 * words.size());
+    for (std::size_t i = 0; i + 1 < words.size() && i < 64; i += 2) {
+        FUZZ_CHECK(!harness::trace::describe_gp_entry(u64{words[i + 1]} << 32 | words[i]).empty());
+    }
+}
+
+}  // namespace fuzz
