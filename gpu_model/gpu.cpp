@@ -50,7 +50,8 @@ void Gpu::Units::build_engines() {
     for (u32 index = 0; index < spec.engines.size(); ++index) {
         switch (spec.engines[index].kind) {
             case EngineKind::Graphics:
-                compute = std::make_unique<Compute>(kernel, spec, index, timing, mmu, intr, ptimer, gr_regs, host);
+                compute = std::make_unique<Compute>(kernel, spec, index, timing, memory, mmu, intr, ptimer, gr_regs,
+                                                    host);
                 host.attach_engine(index, *compute);
                 break;
             case EngineKind::Ce:

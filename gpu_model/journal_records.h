@@ -25,8 +25,14 @@ enum class ReleaseFormat : sim::u64 {
     InlineOneWord = 48,  // at the end of an inline transfer
     InlineFourWord = 49,
     InlineReduction = 50,
+    QmdOneWord = 64,  // at the end of a grid
+    QmdFourWord = 65,
+    QmdReduction = 66,
 };
 // ce_launch.outcome; LAUNCHERR codes are added to LaunchErr.
 enum class CeOutcome : sim::u64 { Done = 0, Skipped = 1, Fault = 2, LaunchErr = 0x100 };
+
+// kernel_launch.outcome
+enum class LaunchOutcome : sim::u64 { Done = 0, Trap = 1, Fault = 2, Deadlock = 3 };
 
 }  // namespace gpu::records

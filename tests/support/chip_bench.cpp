@@ -61,7 +61,8 @@ ChipBench::ChipBench(u64 seed)
       gr_regs(kernel) {
     for (u32 i = 0; i < spec.engines.size(); ++i) {
         if (spec.engines[i].kind == EngineKind::Graphics) {
-            auto engine = std::make_unique<Compute>(kernel, spec, i, timing, mmu, intr, ptimer, gr_regs, host);
+            auto engine = std::make_unique<Compute>(kernel, spec, i, timing, memory, mmu, intr, ptimer, gr_regs,
+                                                    host);
             compute = engine.get();
             host.attach_engine(i, *engine);
             engines.push_back(std::move(engine));

@@ -24,6 +24,9 @@ enum class Effect : u8 {
     InlineLaunch,
     InlineData,
     ReportSemaphore,
+    WaitForIdle,
+    Schedule,
+    InlineQmd,
     Unmodelled,
     UnmodelledUnlessZero,
 };
@@ -93,8 +96,9 @@ private:
     Call& call_;
 };
 
-Compute::Compute(sim::Kernel& kernel, const ChipSpec& spec, u32 engine_index, const TimingParams& timing, Mmu& mmu,
-                 IntrTree& intr, const GpuClock& clock, GrRegs& regs, EngineHost& host)
+Compute::Compute(sim::Kernel& kernel, const ChipSpec& spec, u32 engine_index, const TimingParams& timing,
+                 PhysicalMemory& memory, Mmu& mmu, IntrTree& intr, const GpuClock& clock, GrRegs& regs,
+                 EngineHost& host)
     : kernel_(kernel),
       row_(spec.engines[engine_index]),
       engine_index_(engine_index),
@@ -103,7 +107,8 @@ Compute::Compute(sim::Kernel& kernel, const ChipSpec& spec, u32 engine_index, co
       intr_(intr),
       clock_(clock),
       regs_(regs),
-      host_(host) {}
+      host_(host),
+      launcher_({kernel, spec, engine_index, timing, memory, mmu, clock, regs, host}) {}
 
 MethodResult Compute::method(const ChannelContext& channel, u32 subchannel, u32 method_offset, u32 data) {
     if (method_offset == SET_OBJECT) return set_object(channel, subchannel, data);
@@ -222,7 +227,16 @@ MethodResult Compute::class_method(Call& call) {
             inline_words(call, &call.data, 1, result);
             return result;
         }
-        case Effect::ReportSemaphore: return report_semaphore(call);
+        case Effect::ReportSemaphore:
+            // A report waits for the work before it unless it is told not to.
+            if (SET_REPORT_SEMAPHORE_D_FLUSH_DISABLE::get(call.data) == 0 && !idle(call.channel.chid))
+                return MethodResult::Busy;
+            return report_semaphore(call);
+        case Effect::WaitForIdle:
+            if (!idle(call.channel.chid)) return MethodResult::Busy;
+            break;
+        case Effect::Schedule: return schedule_grid(call);
+        case Effect::InlineQmd: return inline_qmd(call);
         case Effect::UnmodelledUnlessZero:
             if (call.data == 0) break;
             [[fallthrough]];
@@ -294,6 +308,52 @@ MethodResult Compute::inline_done(Call& call) {
     return release(call, semaphore);
 }
 
+// Invalidating only drops the scheduler's copy of the QMD, which the model does not keep.
+MethodResult Compute::schedule_grid(Call& call) {
+    if (SEND_SIGNALING_PCAS_B_SCHEDULE::get(call.data) == 0) return MethodResult::Ok;
+    const State& state = call.context.state;
+    constexpr u32 qmd_shift = 8;
+    const u64 qmd_va = u64{state[SEND_PCAS_A / 4]} << qmd_shift;
+    const auto window = [&](u32 upper, u32 lower) {
+        constexpr u32 upper_mask = 0x1FFFF;  // SET_SHADER_..._WINDOW_A_BASE_ADDRESS_UPPER
+        return u64{state[upper / 4] & upper_mask} << 32 | state[lower / 4];
+    };
+    const GridLauncher::Request request{
+        call.channel,
+        qmd_va,
+        {window(SET_SHADER_SHARED_MEMORY_WINDOW_A, SET_SHADER_SHARED_MEMORY_WINDOW_B),
+         window(SET_SHADER_LOCAL_MEMORY_WINDOW_A, SET_SHADER_LOCAL_MEMORY_WINDOW_B)},
+        trapped(call)};
+    MmuFault mmu_fault;
+    QmdError error;
+    switch (launcher_.schedule(request, mmu_fault, error)) {
+        case GridLauncher::Answer::Taken: return MethodResult::Ok;
+        case GridLauncher::Answer::Full: return MethodResult::Busy;
+        case GridLauncher::Answer::Fault: return fault(call, mmu_fault);
+        case GridLauncher::Answer::Refused: break;
+    }
+    if (error.check.empty()) {
+        kernel_.unmodelled().refused(fmt::format("qmd {}", row_of(error.field).name), kernel_.now());
+        return refuse(call, class_error::INVALID_VALUE);
+    }
+    return refuse_exception(call, regs::NV_PGRAPH_PRI_SKED_HWW_ESR, u32{1} << error.sked_bit,
+                            regs::NV_PGRAPH_EXCEPTION_SKED::make(1));
+}
+
+// One word of a QMD that travels in the pushbuffer, to its place in memory.
+MethodResult Compute::inline_qmd(Call& call) {
+    const State& state = call.context.state;
+    constexpr u32 qmd_shift = 8;
+    const u64 base = (u64{state[SET_INLINE_QMD_ADDRESS_A / 4]} << 32 | state[SET_INLINE_QMD_ADDRESS_B / 4]) << qmd_shift;
+    const u64 va = base + (call.method - LOAD_INLINE_QMD_DATA);
+    std::array<u8, 4> bytes{};
+    for (u32 i = 0; i < 4; ++i) bytes[i] = static_cast<u8>(call.data >> 8 * i);
+    MmuFault mmu_fault;
+    if (!mmu_.write(call.channel.gr_space, GpuVa{va}, bytes, client(call.channel), mmu_fault))
+        return fault(call, mmu_fault);
+    return MethodResult::Ok;
+}
+
 TrappedMethod Compute::trapped(const Call& call) const {
     TrappedMethod out;
     out.class_id = cls::TURING_COMPUTE_A;
@@ -338,9 +398,13 @@ u64 Compute::take_cost_ps() {
     return cost;
 }
 
-void Compute::drop_channel(u32 chid) { contexts_.erase(chid); }
+void Compute::drop_channel(u32 chid) {
+    launcher_.drop_channel(chid);
+    contexts_.erase(chid);
+}
 
 void Compute::reset() {
+    launcher_.reset();
     contexts_.clear();
     cost_ps_ = 0;
 }
@@ -382,6 +446,7 @@ void Compute::Context::visit(sim::StateVisitor& visitor) {
 void Compute::visit(sim::StateVisitor& visitor) {
     visitor.field("contexts", contexts_);
     visitor.field("cost_ps", cost_ps_);
+    visitor.field("grids", launcher_);
 }
 
 }  // namespace gpu

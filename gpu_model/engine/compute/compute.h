@@ -1,7 +1,6 @@
 // The compute engine's method interface: class TURING_COMPUTE_A (0xC5C0) on the graphics engine, behind the macro
 // engine. Every method of the table is state; those that effects.def lists have effects. Source: clc5c0.h.
-// Unmodelled by name: other graphics classes, SEND_SIGNALING_PCAS_B, NOTIFY, SET_REPORT_SEMAPHORE_D TRAP ("method C5C0
-// NAME").
+// Unmodelled by name: other graphics classes, SEND_PCAS_B, NOTIFY, SET_REPORT_SEMAPHORE_D TRAP ("method C5C0 NAME").
 #pragma once
 
 #include <array>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "gpu_model/chip.h"
+#include "gpu_model/engine/compute/launcher.h"
 #include "gpu_model/engine/engine.h"
 #include "gpu_model/engine/gr/gr_regs.h"
 #include "gpu_model/engine/i2m/inline_transfer.h"
@@ -27,8 +27,8 @@ namespace gpu {
 class Compute final : public Engine {
 public:
     // engine_index: row in spec.engines, of kind Graphics. All references outlive the Compute.
-    Compute(sim::Kernel& kernel, const ChipSpec& spec, u32 engine_index, const TimingParams& timing, Mmu& mmu,
-            IntrTree& intr, const GpuClock& clock, GrRegs& regs, EngineHost& host);
+    Compute(sim::Kernel& kernel, const ChipSpec& spec, u32 engine_index, const TimingParams& timing,
+            PhysicalMemory& memory, Mmu& mmu, IntrTree& intr, const GpuClock& clock, GrRegs& regs, EngineHost& host);
 
     std::string_view name() const override { return "gr0"; }
     u32 class_id() const override { return cls::TURING_COMPUTE_A; }
@@ -37,7 +37,7 @@ public:
     u32 methods(const ChannelContext& channel, u32 subchannel, u32 method, u32 increment, const u32* data, u32 count,
                 MethodResult& result) override;
     u64 take_cost_ps() override;
-    bool idle(u32) const override { return true; }
+    bool idle(u32 chid) const override { return launcher_.idle(chid); }
     void drop_channel(u32 chid) override;
     void reset() override;
     void visit(sim::StateVisitor& visitor) override;
@@ -46,6 +46,7 @@ public:
     // The last value written to a method; 0 before the first write.
     u32 state(u32 chid, u32 method) const;
     const Mme* macro_engine(u32 chid) const;
+    const GridLauncher& launcher() const { return launcher_; }
 
 private:
     using State = std::array<u32, MethodTable::kWords>;
@@ -84,6 +85,8 @@ private:
     MethodResult inline_launch(Call& call);
     u32 inline_words(Call& call, const u32* words, u32 count, MethodResult& result);
     MethodResult inline_done(Call& call);
+    MethodResult schedule_grid(Call& call);
+    MethodResult inline_qmd(Call& call);
 
     MethodResult refuse(Call& call, u32 class_error_code);
     MethodResult refuse_exception(Call& call, u32 esr, u32 bits, u32 unit);
@@ -114,6 +117,7 @@ private:
     const GpuClock& clock_;
     GrRegs& regs_;
     EngineHost& host_;
+    GridLauncher launcher_;
     std::map<u32, Context> contexts_;  // by chid
     u64 cost_ps_ = 0;                  // of what was done since take_cost_ps()
 };

@@ -45,6 +45,8 @@ GrRegs::GrRegs(sim::Kernel& kernel) : block_(kernel, "pgraph", {{kPgraphRows}}) 
     }
     block_.on_write(NV_PGRAPH_INTR, [this](u32, u32) {
         if (block_.get(NV_PGRAPH_INTR) != 0) return;
+        block_.set(NV_PGRAPH_EXCEPTION,
+                   block_.get(NV_PGRAPH_EXCEPTION) & ~static_cast<u32>(NV_PGRAPH_EXCEPTION_GPC::kMask));
         block_.set(NV_PGRAPH_TRAPPED_ADDR, NV_PGRAPH_TRAPPED_ADDR_STATUS::make(1));
         block_.set(NV_PGRAPH_CLASS_ERROR, 0);
     });
@@ -73,6 +75,12 @@ EngineError GrRegs::exception(u32 esr, u32 bits, u32 unit, const TrappedMethod& 
         block_.set(NV_PGRAPH_PRI_MME_HWW_ESR_INFO4, trapped.from_macro->instruction[2]);
     }
     return trap(NV_PGRAPH_INTR_EXCEPTION::make(1), value, esr, trapped);
+}
+
+EngineError GrRegs::sm_exception(u32 warp_esr, const TrappedMethod& trapped) {
+    // The registers of the GPCs are not published for this chip: their exceptions end with the interrupt.
+    block_.set(NV_PGRAPH_EXCEPTION, block_.get(NV_PGRAPH_EXCEPTION) | NV_PGRAPH_EXCEPTION_GPC::make(1));
+    return trap(NV_PGRAPH_INTR_EXCEPTION::make(1), warp_esr, 0, trapped);
 }
 
 // The trapped method belongs to the first error: later ones only add their bits.

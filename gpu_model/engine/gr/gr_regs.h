@@ -44,6 +44,9 @@ public:
     // `esr`: a *_HWW_ESR register; `bits` of it; `unit`: its bit of NV_PGRAPH_EXCEPTION.
     EngineError exception(u32 esr, u32 bits, u32 unit, const TrappedMethod& trapped);
 
+    // A warp trapped: `warp_esr` is the error number that the SM's own register would hold.
+    EngineError sm_exception(u32 warp_esr, const TrappedMethod& trapped);
+
     u32 read(u32 offset) override { return block_.read(offset); }
     void write(u32 offset, u32 value) override { block_.write(offset, value); }
     std::string_view unit_name() const override { return block_.unit_name(); }

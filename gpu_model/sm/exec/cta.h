@@ -6,6 +6,10 @@
 
 #include "gpu_model/sm/exec/warp.h"
 
+namespace sim {
+class StateVisitor;
+}
+
 namespace gpu::sm {
 
 // The local memory of one warp: word w of lane l is rows[w].lane[l]. A chunk costs nothing until it is touched, and
@@ -13,6 +17,7 @@ namespace gpu::sm {
 class LocalMemory {
 public:
     void resize(u32 bytes_per_lane);
+    void visit(sim::StateVisitor& visitor);
     // Word of one lane. Precondition: byte_offset < the size.
     u32& word(u32 lane, u32 byte_offset) {
         std::unique_ptr<Chunk>& chunk = chunks_[byte_offset / kChunkBytes];

@@ -133,6 +133,9 @@ GridState GridRun::run(u64 warp_instructions) {
             if (next_block_ < block_count_ && resident_.size() < resident_max()) {
                 turn_ = resident_.size();
                 start_block();
+            } else if (resident_.empty()) {
+                state_ = GridState::Deadlocked;
+                break;
             } else {
                 turn_ = 0;
             }

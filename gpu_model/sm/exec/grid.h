@@ -11,6 +11,10 @@
 #include "gpu_model/sm/exec/cta.h"
 #include "gpu_model/sm/exec/exec.h"
 
+namespace sim {
+class StateVisitor;
+}
+
 namespace gpu::sm {
 
 class GridRun {
@@ -26,6 +30,9 @@ public:
     const Trap& trap() const { return trap_; }
     u64 instructions() const { return instructions_; }  // of whole warps
     u64 blocks_done() const { return blocks_done_; }
+
+    // All but the launch, which whoever loads has given to the constructor. Not inside run().
+    void visit(sim::StateVisitor& visitor);
 
     const KernelLaunch& launch() const { return launch_; }
     SmMemory& memory() { return memory_; }
@@ -72,6 +79,7 @@ private:
     bool pick_group(Warp& warp);
     Slot* lookup();
     u32 resident_max() const;
+    void visit_block(sim::StateVisitor& visitor, Cta& cta);
 
     KernelLaunch launch_;
     SmMemory& memory_;

@@ -1,0 +1,279 @@
+// The life of a launch. Times are this model's: set-up, issue slots of the SMs in use, end. (model)
+#include "gpu_model/engine/compute/launcher.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "gpu_model/mem/reduction.h"
+
+namespace gpu {
+namespace {
+
+constexpr u8 kClientGpcT1 = 0x00;  // NV_PFAULT_CLIENT_GPC_T1_0: the SM's data
+constexpr u32 kIssueSlotsPerSm = 4;
+constexpr u64 kPsPerMs = 1'000'000'000;
+
+constexpr Reduction kReduction[] = {Reduction::Iadd, Reduction::Imin, Reduction::Imax, Reduction::Inc,
+                                    Reduction::Dec,  Reduction::Iand, Reduction::Ior,  Reduction::Ixor};
+
+u64 cycles_to_ps(u64 cycles, u64 clock_khz) {
+    return cycles * (kPsPerMs / std::max<u64>(clock_khz / 1000, 1)) / 1000;
+}
+
+u64 block_count(const sm::KernelLaunch& launch) {
+    return u64{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+}
+
+void put(std::span<u8> out, u64 value) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<u8>(value >> 8 * i);
+}
+
+}  // namespace
+
+GridLauncher::GridLauncher(const Parts& parts) : parts_(parts), kernel_clock_(parts.clock) {
+    target_ = parts_.kernel.events().add_target("gpu.gr0.grids", *this);
+}
+GridLauncher::~GridLauncher() {
+    parts_.kernel.events().remove_target(target_);
+}
+
+MmuClient GridLauncher::client(const Job& job, u8 client_id) const {
+    MmuClient client;
+    client.engine_id = static_cast<u16>(parts_.spec.engines[parts_.engine_index].fault_id + job.veid);
+    client.client_id = client_id;
+    client.gpc = true;
+    client.privileged = job.privileged;
+    return client;
+}
+
+GridLauncher::Answer GridLauncher::schedule(const Request& request, MmuFault& fault, QmdError& error) {
+    const ChannelContext& channel = request.channel;
+    const auto queued = jobs_.find(channel.chid);
+    if (queued != jobs_.end() && queued->second.size() >= kQueuedMax) return Answer::Full;
+    Job job;
+    job.chid = channel.chid;
+    job.qmd_va = request.qmd_va;
+    job.windows = request.windows;
+    job.space = channel.gr_space;
+    job.veid = channel.veid;
+    job.privileged = channel.privileged;
+    job.method = request.method;
+    std::array<u8, Qmd::kBytes> bytes{};
+    if (!parts_.mmu.read(job.space, GpuVa{job.qmd_va}, bytes, client(job, kClientGpcGcc), fault)) return Answer::Fault;
+    for (u32 i = 0; i < Qmd::kBytes; ++i) job.qmd.words[i / 4] |= u32{bytes[i]} << 8 * (i % 4);
+    if (const auto wrong = check_qmd(job.qmd, job.windows)) {
+        error = *wrong;
+        parts_.kernel.journal().append(records::qmd_refused, parts_.kernel.now(),
+                                       {job.chid, job.qmd_va, row_of(error.field).lo, error.value, error.sked_bit});
+        parts_.kernel.journal().note(parts_.kernel.now(), error.describe());
+        last_stop_ = error.describe();
+        return Answer::Refused;
+    }
+    std::deque<Job>& jobs = jobs_[channel.chid];
+    jobs.push_back(std::move(job));
+    if (jobs.size() == 1) {
+        const u64 first_warp = cycles_to_ps(parts_.timing.first_warp_cycles, parts_.timing.sm_clock_khz);
+        begin(jobs.front(), parts_.timing.launch_setup_ps + first_warp);
+    }
+    return Answer::Taken;
+}
+
+void GridLauncher::begin(Job& job, u64 delay_ps) {
+    job.event = parts_.kernel.events().schedule(parts_.kernel.now() + SimTime{delay_ps}, sim::Phase::Device, target_,
+                                                kSlice, job.chid);
+}
+
+void GridLauncher::make_grid(Job& job) {
+    job.port = std::make_unique<MmuPort>(parts_.mmu, parts_.memory, job.space, client(job, kClientGpcT1),
+                                         client(job, kClientGpcGcc));
+    const sm::KernelLaunch launch = make_launch(job.qmd, job.windows, parts_.spec.sm_count);
+    job.grid = std::make_unique<sm::GridRun>(launch, *job.port, code_, kernel_clock_);
+}
+
+void GridLauncher::on_event(u32 op, u64 arg) {
+    const auto found = jobs_.find(static_cast<u32>(arg));
+    if (found == jobs_.end()) return;
+    Job& job = found->second.front();
+    if (op == kEnd) {
+        end(job);
+    } else {
+        slice(job);
+    }
+}
+
+void GridLauncher::slice(Job& job) {
+    if (!job.grid) make_grid(job);
+    const u64 before = job.grid->instructions();
+    const sm::GridState state = job.grid->run(kSliceInstructions);
+    const u64 sms = std::min<u64>(parts_.spec.sm_count, std::max<u64>(block_count(job.grid->launch()), 1));
+    const u64 cycles = (job.grid->instructions() - before) / (kIssueSlotsPerSm * sms) + 1;
+    const u64 spent_ps = cycles_to_ps(cycles, parts_.timing.sm_clock_khz);
+    switch (state) {
+        case sm::GridState::Running:
+            begin(job, spent_ps);
+            return;
+        case sm::GridState::Done:
+            job.over = true;
+            job.event =
+                parts_.kernel.events().schedule(parts_.kernel.now() + SimTime{spent_ps + parts_.timing.kernel_end_ps},
+                                                sim::Phase::Device, target_, kEnd, job.chid);
+            return;
+        case sm::GridState::Trapped:
+            trapped(job);
+            return;
+        case sm::GridState::Deadlocked:
+            // As on hardware, the grid stays; whoever waits for it waits in vain.
+            last_stop_ = "every warp of the grid waits at a barrier";
+            parts_.kernel.journal().note(parts_.kernel.now(), last_stop_);
+            record(job, records::LaunchOutcome::Deadlock);
+            return;
+    }
+}
+
+void GridLauncher::trapped(Job& job) {
+    const sm::Trap& trap = job.grid->trap();
+    last_stop_ = trap.describe();
+    parts_.kernel.journal().note(parts_.kernel.now(), last_stop_);
+    const u32 chid = job.chid;
+    const bool faulted = trap.reason == sm::TrapReason::MMU_FAULT || trap.reason == sm::TrapReason::FETCH_FAULT;
+    record(job, faulted ? records::LaunchOutcome::Fault : records::LaunchOutcome::Trap);
+    if (trap.reason == sm::TrapReason::UNMODELLED)
+        parts_.kernel.unmodelled().refused("sm_75 " + trap.detail, parts_.kernel.now());
+    const MmuFault fault = job.port->fault();
+    const TrappedMethod method = job.method;
+    const u32 esr = static_cast<u32>(trap.reason);
+    // The channel is lost, and with it what it had queued.
+    jobs_.erase(chid);
+    if (faulted) {
+        parts_.host.engine_fault(parts_.engine_index, chid, fault);
+    } else {
+        parts_.host.engine_error(parts_.engine_index, chid, parts_.regs.sm_exception(esr, method));
+    }
+    parts_.host.engine_ready(parts_.engine_index);
+}
+
+void GridLauncher::end(Job& job) {
+    const u32 chid = job.chid;
+    for (u32 i = 0; i < 2; ++i) {
+        const std::optional<QmdRelease> wanted = release_of(job.qmd, i);
+        MmuFault fault;
+        if (!wanted || release(job, *wanted, fault)) continue;
+        record(job, records::LaunchOutcome::Fault);
+        jobs_.erase(chid);
+        parts_.host.engine_fault(parts_.engine_index, chid, fault);
+        parts_.host.engine_ready(parts_.engine_index);
+        return;
+    }
+    record(job, records::LaunchOutcome::Done);
+    parts_.kernel.watchdog().progress();
+    pop(chid);
+}
+
+void GridLauncher::pop(u32 chid) {
+    std::deque<Job>& jobs = jobs_.at(chid);
+    jobs.pop_front();
+    if (jobs.empty()) {
+        jobs_.erase(chid);
+    } else {
+        begin(jobs.front(), parts_.timing.launch_setup_ps);
+    }
+    parts_.host.engine_ready(parts_.engine_index);
+}
+
+// False: `fault`.
+bool GridLauncher::release(const Job& job, const QmdRelease& release, MmuFault& fault) {
+    const MmuClient who = client(job, kClientGpcGcc);
+    std::array<u8, 8> bytes{};
+    std::span<u8> word(bytes.data(), 4);
+    u32 payload = release.payload;
+    records::ReleaseFormat format = records::ReleaseFormat::QmdOneWord;
+    if (release.reduces) {
+        if (!parts_.mmu.read(job.space, GpuVa{release.va}, word, who, fault)) return false;
+        const u32 memory = u32{bytes[0]} | u32{bytes[1]} << 8 | u32{bytes[2]} << 16 | u32{bytes[3]} << 24;
+        // Every value of the three-bit field is a reduction.
+        reduce_u32(kReduction[release.reduction_op], release.reduction_signed, memory, payload, payload);
+        format = records::ReleaseFormat::QmdReduction;
+    } else if (!release.one_word) {
+        // The time comes first: whoever sees the payload sees the time too.
+        put(bytes, parts_.clock.timestamp_ns());
+        if (!parts_.mmu.write(job.space, GpuVa{release.va + 8}, bytes, who, fault)) return false;
+        word = bytes;
+        format = records::ReleaseFormat::QmdFourWord;
+    }
+    put(word, payload);
+    if (!parts_.mmu.write(job.space, GpuVa{release.va}, word, who, fault)) return false;
+    parts_.kernel.journal().append(records::semaphore_release, parts_.kernel.now(),
+                                   {job.chid, release.va, payload, static_cast<u64>(format)});
+    return true;
+}
+
+void GridLauncher::record(const Job& job, records::LaunchOutcome outcome) {
+    const sm::KernelLaunch& launch = job.grid->launch();
+    const u64 threads = u64{launch.block[0]} * launch.block[1] * launch.block[2];
+    parts_.kernel.journal().append(records::kernel_launch, parts_.kernel.now(),
+                                   {job.chid, job.qmd_va, launch.entry, block_count(launch), threads,
+                                    job.grid->instructions(), static_cast<u64>(outcome)});
+}
+
+void GridLauncher::drop_channel(u32 chid) {
+    const auto found = jobs_.find(chid);
+    if (found == jobs_.end()) return;
+    parts_.kernel.events().cancel(found->second.front().event);
+    jobs_.erase(found);
+}
+
+void GridLauncher::reset() {
+    for (auto& [chid, jobs] : jobs_) parts_.kernel.events().cancel(jobs.front().event);
+    jobs_.clear();
+    code_.clear();
+    last_stop_.clear();
+}
+
+void GridLauncher::Job::visit(sim::StateVisitor& visitor) {
+    visitor.field("chid", chid);
+    visitor.field("qmd_va", qmd_va);
+    visitor.field("qmd", qmd.words);
+    visitor.field("shared_window", windows.shared);
+    visitor.field("local_window", windows.local);
+    visitor.field("instance_aperture", space.instance.aperture);
+    visitor.field("instance", space.instance.value);
+    visitor.field("pdb_aperture", space.pdb.aperture);
+    visitor.field("pdb", space.pdb.value);
+    visitor.field("bound", space.bound);
+    visitor.field("replay_tex", space.replay_tex);
+    visitor.field("replay_gcc", space.replay_gcc);
+    visitor.field("veid", veid);
+    visitor.field("privileged", privileged);
+    visitor.field("class", method.class_id);
+    visitor.field("subchannel", method.subchannel);
+    visitor.field("method", method.method);
+    visitor.field("data", method.data);
+    visitor.field("over", over);
+    visitor.field("event", event);
+}
+
+void GridLauncher::visit(sim::StateVisitor& visitor) {
+    visitor.field("jobs", jobs_);
+    for (auto& [chid, jobs] : jobs_) {
+        if (jobs.empty()) {
+            visitor.fail("jobs", "a channel without a job");
+            continue;
+        }
+        Job& job = jobs.front();
+        bool running = job.grid != nullptr;
+        visitor.field("running", running);
+        if (!running) continue;
+        if (visitor.loading()) {
+            if (check_qmd(job.qmd, job.windows)) {
+                visitor.fail("qmd", "not a launch that runs");
+                continue;
+            }
+            make_grid(job);
+        }
+        visitor.field("grid", *job.grid);
+    }
+    if (visitor.loading() && visitor.failed()) jobs_.clear();
+}
+
+}  // namespace gpu

@@ -1,0 +1,111 @@
+// From SEND_SIGNALING_PCAS_B to the end of the grid: reads and checks the QMD, runs the grid on the SMs in slices of
+// virtual time, writes its semaphores. Grids of one channel run one after another, those of different channels side by
+// side. (model)
+// Not modelled: queues of QMDs, dependent launches, preemption in the middle of a grid.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "gpu_model/chip.h"
+#include "gpu_model/engine/compute/mmu_port.h"
+#include "gpu_model/engine/compute/qmd.h"
+#include "gpu_model/engine/engine.h"
+#include "gpu_model/engine/gr/gr_regs.h"
+#include "gpu_model/journal_records.h"
+#include "gpu_model/sm/exec/grid.h"
+#include "gpu_model/time/gpu_clock.h"
+#include "gpu_model/time/timing_params.h"
+#include "sim/event_queue.h"
+#include "sim/kernel.h"
+
+namespace gpu {
+
+class GridLauncher final : private sim::EventTarget {
+public:
+    static constexpr std::size_t kQueuedMax = 64;  // launches of one channel; more wait in the pushbuffer
+
+    // What the launcher is built from; all outlive it.
+    struct Parts {
+        sim::Kernel& kernel;
+        const ChipSpec& spec;
+        u32 engine_index;  // of kind Graphics
+        const TimingParams& timing;
+        PhysicalMemory& memory;
+        Mmu& mmu;
+        const GpuClock& clock;
+        GrRegs& regs;
+        EngineHost& host;
+    };
+    explicit GridLauncher(const Parts& parts);
+    ~GridLauncher();
+
+    struct Request {
+        const ChannelContext& channel;
+        u64 qmd_va = 0;
+        MemoryWindows windows;
+        TrappedMethod method;
+    };
+    enum class Answer : u8 { Taken, Full, Fault, Refused };
+    // Fault: `fault` says why the QMD could not be read. Refused: `error` says what is wrong with it.
+    Answer schedule(const Request& request, MmuFault& fault, QmdError& error);
+
+    bool idle(u32 chid) const { return !jobs_.contains(chid); }
+    void drop_channel(u32 chid);
+    void reset();
+    void visit(sim::StateVisitor& visitor);
+    // Why a grid stopped last, for reports; empty: none did.
+    const std::string& last_stop() const { return last_stop_; }
+
+private:
+    enum Op : u32 { kSlice, kEnd };
+    static constexpr u64 kSliceInstructions = 1 << 18;  // of warps
+
+    // What a kernel reads as its global timer.
+    class KernelClock final : public sm::SmClock {
+    public:
+        explicit KernelClock(const GpuClock& clock) : clock_(clock) {}
+        u64 global_timer_ns() const override { return clock_.timestamp_ns(); }
+
+    private:
+        const GpuClock& clock_;
+    };
+    struct Job {
+        u32 chid = 0;
+        u64 qmd_va = 0;
+        Qmd qmd;
+        MemoryWindows windows;
+        AddressSpace space;
+        u32 veid = 0;
+        bool privileged = false;
+        TrappedMethod method;
+        bool over = false;  // the grid has ended: only its semaphores are left
+        sim::EventHandle event;
+        std::unique_ptr<MmuPort> port;      // with the grid
+        std::unique_ptr<sm::GridRun> grid;  // once the first slice has begun
+        void visit(sim::StateVisitor& visitor);
+    };
+
+    void on_event(u32 op, u64 arg) override;
+    void begin(Job& job, u64 delay_ps);
+    void make_grid(Job& job);
+    void slice(Job& job);
+    void end(Job& job);
+    void trapped(Job& job);
+    bool release(const Job& job, const QmdRelease& release, MmuFault& fault);
+    void record(const Job& job, records::LaunchOutcome outcome);
+    // Takes the front job of the channel away and starts the next.
+    void pop(u32 chid);
+    MmuClient client(const Job& job, u8 client_id) const;
+
+    Parts parts_;
+    sim::TargetId target_ = 0;
+    KernelClock kernel_clock_;
+    sm::CodeCache code_;
+    std::map<u32, std::deque<Job>> jobs_;  // by chid; the first one runs
+    std::string last_stop_;
+};
+
+}  // namespace gpu

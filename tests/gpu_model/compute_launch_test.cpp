@@ -1,0 +1,343 @@
+// Launches from the pushbuffer to the QMD's semaphore: through the host engine, the compute class, the MMU and the SMs.
+#include "gpu_model/engine/compute/launcher.h"
+
+#include <doctest/doctest.h>
+
+#include "gpu_model/regs/regs.h"
+#include "sim/state_visitors.h"
+#include "tests/support/graphics_bench.h"
+#include "tests/support/sm_bench.h"
+
+using namespace bench;
+using namespace nvc5c0;
+using test_support::Asm;
+using Word = gpu::sass::Word;
+namespace code = test_support::code;
+
+namespace {
+
+constexpr u64 kSharedWindow = 0xFE00'0000, kLocalWindow = 0xFF00'0000;
+constexpr u32 kTidX = 0x21, kCtaidX = 0x25;
+
+u32 hi(u64 va) {
+    return static_cast<u32>(va >> 32);
+}
+u32 lo(u64 va) {
+    return static_cast<u32>(va);
+}
+
+// A channel, a code buffer, a data buffer, a constant buffer and a QMD in video memory.
+struct LaunchBench {
+    GrBench gr;
+    ChipBench::Buffer code, data, constants, qmd_memory;
+    Qmd qmd;
+
+    LaunchBench() {
+        code = gr.bench.make_buffer(8192);
+        data = gr.bench.make_buffer(8192);
+        constants = gr.bench.make_buffer(4096);
+        qmd_memory = gr.bench.make_buffer(4096);
+        using enum QmdField;
+        qmd.set(QMD_MAJOR_VERSION, 2);
+        qmd.set(QMD_VERSION, 2);
+        set_grid(1, 32);
+        qmd.set(CTA_RASTER_HEIGHT, 1);
+        qmd.set(CTA_RASTER_DEPTH, 1);
+        qmd.set(CTA_THREAD_DIMENSION1, 1);
+        qmd.set(CTA_THREAD_DIMENSION2, 1);
+        qmd.set(REGISTER_COUNT_V, 16);
+        qmd.set(PROGRAM_ADDRESS_LOWER, lo(code.va));
+        qmd.set(PROGRAM_ADDRESS_UPPER, hi(code.va));
+        qmd.set(CONSTANT_BUFFER_VALID, 1, 0);
+        qmd.set(CONSTANT_BUFFER_ADDR_LOWER, lo(constants.va), 0);
+        qmd.set(CONSTANT_BUFFER_ADDR_UPPER, hi(constants.va), 0);
+        qmd.set(CONSTANT_BUFFER_SIZE_SHIFTED4, 4096 / 16, 0);
+        gr.bench.write32(constants, 0x160, lo(data.va));
+        gr.bench.write32(constants, 0x164, hi(data.va));
+    }
+    void set_grid(u32 blocks, u32 threads) {
+        qmd.set(QmdField::CTA_RASTER_WIDTH, blocks);
+        qmd.set(QmdField::CTA_THREAD_DIMENSION0, threads);
+    }
+    void set_release(u64 va, u32 payload, bool one_word) {
+        using enum QmdField;
+        qmd.set(SEMAPHORE_RELEASE_ENABLE0, 1);
+        qmd.set(RELEASE0_ADDRESS_LOWER, lo(va));
+        qmd.set(RELEASE0_ADDRESS_UPPER, hi(va));
+        qmd.set(RELEASE0_PAYLOAD, payload);
+        qmd.set(RELEASE0_STRUCTURE_SIZE, one_word ? 1 : 0);
+    }
+    void program(std::initializer_list<Word> words) {
+        u64 at = 0;
+        for (const Word& word : words) {
+            for (u32 part = 0; part < 4; ++part) {
+                const u64 half = part < 2 ? word.lo : word.hi;
+                gr.bench.write32(code, at + 4 * part, static_cast<u32>(half >> 32 * (part % 2)));
+            }
+            at += 16;
+        }
+    }
+    // data[4 * (block * 32 + tid)] = tid + 7.
+    void store_program() {
+        program(
+            {code::s2r(0, kTidX), code::s2r(1, kCtaidX), code::mov_constant(2, 0, 0x160),
+             code::mov_constant(3, 0, 0x164),
+             Asm(0x824).set(23, 16, 4).set(31, 24, 1).set(63, 32, 32).set(71, 64, 0).set(83, 81, 7).set(90, 87, 0xf),
+             Asm(0x825).set(23, 16, 2).set(31, 24, 4).set(63, 32, 4).set(71, 64, 2).set(83, 81, 7).set(90, 87, 0xf),
+             code::iadd(5, 0, 7), code::stg(2, 5), code::exit()});
+    }
+    void write_qmd() {
+        for (u32 i = 0; i < Qmd::kWords; ++i) gr.bench.write32(qmd_memory, 4 * i, qmd.words[i]);
+    }
+    static std::vector<u32> windows() {
+        return inc(1, SET_SHADER_SHARED_MEMORY_WINDOW_A, {hi(kSharedWindow), lo(kSharedWindow)}) +
+               inc(1, SET_SHADER_LOCAL_MEMORY_WINDOW_A, {hi(kLocalWindow), lo(kLocalWindow)});
+    }
+    std::vector<u32> send() const {
+        return windows() + inc(1, SEND_PCAS_A, {static_cast<u32>(qmd_memory.va >> 8)}) +
+               inc(1, SEND_SIGNALING_PCAS_B, {3});
+    }
+    void launch() {
+        write_qmd();
+        gr.bench.submit(gr.channel, send());
+        gr.bench.run();
+    }
+    bool stored() { return gr.bench.read32(data, 4 * 31) == 31 + 7; }
+    const std::string& last_stop() const { return gr.bench.compute->launcher().last_stop(); }
+};
+
+}  // namespace
+
+TEST_CASE("a launch runs every thread, then writes the QMD's semaphore with the time") {
+    LaunchBench bench;
+    bench.store_program();
+    bench.set_grid(5, 32);
+    bench.set_release(bench.data.va + 4096, 0x1234'5678, false);
+    bench.launch();
+    CHECK(bench.gr.bench.errors.empty());
+    for (u32 thread = 0; thread < 5 * 32; ++thread)
+        REQUIRE(bench.gr.bench.read32(bench.data, 4 * thread) == thread % 32 + 7);
+    CHECK(bench.gr.bench.read32(bench.data, 5 * 32 * 4) == 0);
+    CHECK(bench.gr.bench.read64(bench.data, 4096) == 0x1234'5678);
+    CHECK(bench.gr.bench.read64(bench.data, 4096 + 8) != 0);
+    CHECK(bench.gr.bench.compute->idle(bench.gr.channel.chid));
+}
+
+TEST_CASE("QMD 2.3 works as 2.2 does; both semaphores are written, one as a reduction") {
+    LaunchBench bench;
+    bench.store_program();
+    using enum QmdField;
+    bench.qmd.set(QMD_VERSION, 3);
+    bench.set_release(bench.data.va + 4096, 5, true);
+    bench.qmd.set(SEMAPHORE_RELEASE_ENABLE1, 1);
+    bench.qmd.set(RELEASE1_ADDRESS_LOWER, lo(bench.data.va + 4160));
+    bench.qmd.set(RELEASE1_ADDRESS_UPPER, hi(bench.data.va + 4160));
+    bench.qmd.set(RELEASE1_PAYLOAD, 40);
+    bench.qmd.set(RELEASE1_REDUCTION_ENABLE, 1);  // RED_ADD
+    bench.gr.bench.write32(bench.data, 4160, 2);
+    bench.gr.bench.write32(bench.data, 4100, 0xEEEE'EEEE);
+    bench.launch();
+    CHECK(bench.stored());
+    CHECK(bench.gr.bench.read32(bench.data, 4096) == 5);
+    CHECK(bench.gr.bench.read32(bench.data, 4100) == 0xEEEE'EEEE);
+    CHECK(bench.gr.bench.read32(bench.data, 4160) == 42);
+}
+
+TEST_CASE("an inline QMD is written to its address and launched from there") {
+    LaunchBench bench;
+    bench.store_program();
+    std::vector<u32> words(bench.qmd.words.begin(), bench.qmd.words.end());
+    const u64 shifted = bench.qmd_memory.va >> 8;
+    std::vector<u32> data = {header(1, 1, LOAD_INLINE_QMD_DATA, Qmd::kWords)};
+    data.insert(data.end(), words.begin(), words.end());
+    bench.gr.bench.submit(bench.gr.channel, inc(1, SET_INLINE_QMD_ADDRESS_A,
+                                                {static_cast<u32>(shifted >> 32), static_cast<u32>(shifted)}) +
+                                                data + bench.send());
+    bench.gr.bench.run();
+    CHECK(bench.gr.bench.errors.empty());
+    CHECK(bench.stored());
+}
+
+TEST_CASE("a report semaphore and a host semaphore with WFI wait for the grid") {
+    LaunchBench bench;
+    // A loop of 300,000 rounds, then the store.
+    bench.program({code::mov(6, 300'000), code::iadd(6, 6, 0xffff'ffff), code::isetp(0, 6, 5, 0),
+                   code::bra(-3).guard(0), code::s2r(0, kTidX), code::mov_constant(2, 0, 0x160),
+                   code::mov_constant(3, 0, 0x164), code::iadd(5, 0, 7), code::isetp(0, 0, 5, 31),
+                   code::exit().guard(0), code::stg(2, 5, 4 * 31), code::exit()});
+    bench.write_qmd();
+    const u64 report = bench.data.va + 4096;
+    bench.gr.bench.submit(bench.gr.channel,
+                          bench.send() + inc(1, SET_REPORT_SEMAPHORE_A, {hi(report), lo(report), 77, 1u << 28}));
+    for (int i = 0; i < 100'000 && bench.gr.bench.read32(bench.data, 4096) == 0; ++i)
+        bench.gr.bench.run(SimTime::from_us(10));
+    CHECK(bench.gr.bench.read32(bench.data, 4096) == 77);
+    CHECK(bench.stored());
+}
+
+TEST_CASE("a report that must not flush does not wait") {
+    LaunchBench bench;
+    bench.program({code::bra(-1)});
+    bench.write_qmd();
+    const u64 report = bench.data.va + 4096;
+    bench.gr.bench.submit(bench.gr.channel, bench.send() + inc(1, SET_REPORT_SEMAPHORE_A,
+                                                               {hi(report), lo(report), 77, 1u << 28 | 1u << 2}));
+    bench.gr.bench.run(SimTime::from_us(100));
+    CHECK(bench.gr.bench.read32(bench.data, 4096) == 77);
+    CHECK_FALSE(bench.gr.bench.compute->idle(bench.gr.channel.chid));
+}
+
+TEST_CASE(
+    "P24 an undecodable instruction ends the channel; no release; the report shows pc, raw bits, warp and lanes") {
+    LaunchBench bench;
+    bench.program({code::s2r(0, kTidX), Word{.lo = 0x1111'2222'3333'71ff, .hi = 0x4444'5555'6666'7777}});
+    bench.set_release(bench.data.va + 4096, 1, true);
+    bench.launch();
+    REQUIRE(bench.gr.bench.errors.size() == 1);
+    const ChipError& error = bench.gr.bench.errors[0];
+    CHECK(error.source == ChipError::Source::Gr);
+    CHECK(error.chid == bench.gr.channel.chid);
+    CHECK(gpu::regs::NV_PGRAPH_INTR_EXCEPTION::get(error.info) == 1);
+    CHECK(error.info2 == static_cast<u32>(sm::TrapReason::ILLEGAL_INSTR_ENCODING));
+    CHECK(bench.gr.bench.read32(bench.data, 4096) == 0);
+    const std::string text = bench.last_stop();
+    CHECK(text.find("ILLEGAL_INSTR_ENCODING") != std::string::npos);
+    CHECK(text.find("0x444455556666777711112222333371ff") != std::string::npos);
+    CHECK(text.find("warp 0 lanes 0xffffffff") != std::string::npos);
+    CHECK(bench.gr.bench.compute->idle(bench.gr.channel.chid));
+}
+
+TEST_CASE("faults of a kernel are MMU faults of the channel at that address") {
+    LaunchBench bench;
+    SUBCASE("a load from nowhere") {
+        bench.program({code::mov(2, 0x10), code::mov(3, 0), code::ldg(4, 2), code::exit()});
+        bench.launch();
+        REQUIRE(bench.gr.bench.errors.size() == 1);
+        CHECK(bench.gr.bench.errors[0].source == ChipError::Source::MmuFault);
+        CHECK(bench.gr.bench.errors[0].address == 0x10);
+        CHECK(bench.last_stop().find("MMU_FAULT") != std::string::npos);
+    }
+    SUBCASE("code that is not mapped") {
+        bench.qmd.set(QmdField::PROGRAM_ADDRESS_LOWER, 0x1000);
+        bench.qmd.set(QmdField::PROGRAM_ADDRESS_UPPER, 0);
+        bench.launch();
+        REQUIRE(bench.gr.bench.errors.size() == 1);
+        CHECK(bench.gr.bench.errors[0].address == 0x1000);
+        CHECK(bench.last_stop().find("FETCH_FAULT") != std::string::npos);
+    }
+    SUBCASE("a store to a read-only page") {
+        const auto page = bench.gr.bench.make_buffer(4096);
+        const u64 va = u64{1} << 33;
+        bench.gr.bench.map(bench.gr.bench.space, va, page.pa, 4096, true);
+        bench.program({code::mov(2, 0), code::mov(3, 2), code::ldg(4, 2), code::stg(2, 4), code::exit()});
+        bench.launch();
+        REQUIRE(bench.gr.bench.errors.size() == 1);
+        CHECK(bench.gr.bench.errors[0].address == va);
+        CHECK(bench.gr.bench.errors[0].info == static_cast<u32>(FaultType::RoViolation));
+    }
+    SUBCASE("a QMD that is not mapped") {
+        bench.gr.bench.submit(bench.gr.channel, inc(1, SEND_PCAS_A, {0x10}) + inc(1, SEND_SIGNALING_PCAS_B, {3}));
+        bench.gr.bench.run();
+        REQUIRE(bench.gr.bench.errors.size() == 1);
+        CHECK(bench.gr.bench.errors[0].address == 0x1000);
+    }
+    SUBCASE("a release to nowhere") {
+        bench.store_program();
+        bench.set_release(0x2000, 1, true);
+        bench.launch();
+        CHECK(bench.stored());
+        REQUIRE(bench.gr.bench.errors.size() == 1);
+        CHECK(bench.gr.bench.errors[0].address == 0x2000);
+    }
+}
+
+TEST_CASE("each wrong field of a QMD is refused by its own check") {
+    struct Wrong {
+        QmdField field;
+        u32 value;
+        u32 sked_bit;
+        std::string_view text;
+    };
+    using enum QmdField;
+    const Wrong cases[] = {
+        {REGISTER_COUNT_V, 0, 13, "REGISTER_COUNT_V = 0x0: SKED REGISTER_COUNT"},
+        {REGISTER_COUNT_V, 256, 13, "REGISTER_COUNT"},
+        {CTA_THREAD_DIMENSION0, 1025, 18, "CTA_THREAD_DIMENSION0 = 0x401: SKED TOTAL_THREADS"},
+        {CTA_THREAD_DIMENSION1, 33, 18, "TOTAL_THREADS"},
+        {CTA_THREAD_DIMENSION2, 0, 23, "CTA_THREAD_DIMENSION2 = 0x0: SKED CTA_THREAD_DIMENSION_ZERO"},
+        {SHARED_MEMORY_SIZE, 100, 21, "SHARED_MEMORY_SIZE"},
+        {SHARED_MEMORY_SIZE, 65536 + 256, 21, "SHARED_MEMORY_SIZE"},
+        {SHADER_LOCAL_MEMORY_LOW_SIZE, 8, 9, "LOCAL_MEMORY_LOW_SIZE"},
+        {SHADER_LOCAL_MEMORY_HIGH_SIZE, 24, 10, "LOCAL_MEMORY_HIGH_SIZE"},
+        {SHADER_LOCAL_MEMORY_HIGH_SIZE, 0xffff00, 12, "LOCAL_MEMORY_TOTAL_SIZE"},
+        {CONSTANT_BUFFER_SIZE_SHIFTED4, 4097, 7, "CONSTANT_BUFFER_SIZE"},
+    };
+    for (const Wrong& wrong : cases) {
+        LaunchBench bench;
+        CAPTURE(wrong.text);
+        bench.store_program();
+        bench.qmd.set(wrong.field, wrong.value);
+        bench.launch();
+        REQUIRE(bench.gr.bench.errors.size() == 1);
+        CHECK(bench.gr.bench.errors[0].source == ChipError::Source::Gr);
+        CHECK(bench.gr.bench.errors[0].address == gpu::regs::NV_PGRAPH_PRI_SKED_HWW_ESR);
+        CHECK((bench.gr.bench.errors[0].info2 >> wrong.sked_bit & 1) == 1);
+        CHECK(bench.last_stop().find(wrong.text) != std::string::npos);
+        CHECK_FALSE(bench.stored());
+    }
+}
+
+TEST_CASE("a QMD that asks for what nobody models is refused by the field's name") {
+    using enum QmdField;
+    for (QmdField field : {IS_QUEUE, DEPENDENT_QMD_SCHEDULE_ENABLE, QMD_MAJOR_VERSION, QMD_VERSION}) {
+        LaunchBench bench;
+        bench.store_program();
+        bench.qmd.set(field, 1);
+        bench.launch();
+        REQUIRE(bench.gr.bench.errors.size() == 1);
+        CHECK(gpu::regs::NV_PGRAPH_INTR_CLASS_ERROR::get(bench.gr.bench.errors[0].info) == 1);
+        CHECK(bench.last_stop().find(row_of(field).name) != std::string::npos);
+    }
+}
+
+TEST_CASE("an empty grid ends at once and still releases") {
+    LaunchBench bench;
+    bench.set_grid(0, 32);
+    bench.set_release(bench.data.va + 4096, 9, true);
+    bench.launch();
+    CHECK(bench.gr.bench.errors.empty());
+    CHECK(bench.gr.bench.read32(bench.data, 4096) == 9);
+}
+
+TEST_CASE("P21 constants are the client's buffer, and a buffer larger than its mapping is good up to there") {
+    LaunchBench bench;
+    bench.store_program();
+    bench.qmd.set(QmdField::CONSTANT_BUFFER_SIZE_SHIFTED4, 4096);  // 64 KiB over a mapping of 4
+    bench.launch();
+    CHECK(bench.gr.bench.errors.empty());
+    CHECK(bench.stored());
+}
+
+TEST_CASE("a running grid survives save and load") {
+    const auto prepare = [](LaunchBench& bench) {
+        bench.program({code::mov(6, 1'000'000), code::iadd(6, 6, 0xffff'ffff), code::isetp(0, 6, 5, 0),
+                       code::bra(-3).guard(0), code::s2r(0, kTidX), code::mov_constant(2, 0, 0x160),
+                       code::mov_constant(3, 0, 0x164), code::iadd(5, 0, 7), code::stg(2, 5, 4 * 31), code::exit()});
+        bench.write_qmd();
+        bench.gr.bench.submit(bench.gr.channel, bench.send());
+    };
+    LaunchBench first, second;
+    prepare(first);
+    first.gr.bench.run(SimTime::from_us(200));
+    REQUIRE_FALSE(first.gr.bench.compute->idle(first.gr.channel.chid));
+    sim::SaveVisitor save;
+    first.gr.bench.visit(save);
+    sim::LoadVisitor load(save.saved());
+    second.gr.bench.visit(load);
+    REQUIRE_FALSE(load.failed());
+    first.gr.bench.run(SimTime::from_ms(100));
+    second.gr.bench.run(SimTime::from_ms(100));
+    CHECK(first.gr.bench.read32(first.data, 4 * 31) != 0);
+    CHECK(second.gr.bench.read32(second.data, 4 * 31) == first.gr.bench.read32(first.data, 4 * 31));
+    CHECK(first.gr.bench.kernel.journal().chain() == second.gr.bench.kernel.journal().chain());
+}
