@@ -20,6 +20,8 @@ public:
     virtual bool dma_write(SysPa address, std::span<const u8> bytes) = 0;
     // Raises the GSP falcon's SWGEN0 interrupt towards the host.
     virtual void raise_swgen0() = 0;
+    // Its HALT interrupt: the core has stopped by itself.
+    virtual void raise_halt() = 0;
     // The falcon mailbox registers as software sees them.
     virtual void set_mailbox(unsigned index, u32 value) = 0;
     virtual SimTime now() const = 0;

@@ -5,7 +5,9 @@
 
 #include <array>
 #include <utility>
+#include <vector>
 
+#include "gpu_model/fault_points.h"
 #include "sim/check.h"
 
 namespace gpu {
@@ -43,7 +45,7 @@ void PciFunction::attach(Bar0& bar0, BarWindow& bar1, BarWindow& bar3, const Int
 }
 
 bool PciFunction::answers() {
-    if (!lost_ && kernel_.faults().any_armed() && kernel_.faults().fires("pci.lost")) {
+    if (!lost_ && kernel_.faults().any_armed() && kernel_.faults().fires(faults::pci_lost)) {
         lost_ = true;
         ++generation_;
     }
@@ -112,6 +114,7 @@ u64 PciFunction::bar_read(Bar bar, u64 offset, unsigned bytes) {
     BarWindow* window = window_of(bar);
     u64 size = window != nullptr ? window->size() : kBar0Bytes;
     if (!answers() || !config_.memory_enabled() || offset > size - bytes) return ones(bytes);
+    if (kernel_.faults().any_armed() && kernel_.faults().fires(faults::pci_read_ones)) return ones(bytes);
     if (window == nullptr) {
         if (offset % bytes != 0) {
             report_access("misaligned register access", offset, bytes);
@@ -165,7 +168,14 @@ bool PciFunction::dma_allowed() {
 bool PciFunction::dma_read(SysPa address, std::span<u8> out) { return dma_allowed() && host_.dma_read(address, out); }
 
 bool PciFunction::dma_write(SysPa address, std::span<const u8> bytes) {
-    return dma_allowed() && host_.dma_write(address, bytes);
+    if (!dma_allowed()) return false;
+    constexpr std::size_t kPageBytes = 4096;
+    u64 bit = 0;
+    bool flips = bytes.size() == kPageBytes && kernel_.faults().any_armed() && kernel_.faults().fires(faults::dma_flip, &bit);
+    if (!flips) return host_.dma_write(address, bytes);
+    std::vector<u8> flipped(bytes.begin(), bytes.end());
+    flipped[bit / 8 % kPageBytes] = static_cast<u8>(flipped[bit / 8 % kPageBytes] ^ 1u << bit % 8);
+    return host_.dma_write(address, flipped);
 }
 
 std::span<u8> PciFunction::dma_window(SysPa address, u64 bytes, bool for_write) {
@@ -179,8 +189,11 @@ void PciFunction::raise_message() {
     if (!can_send()) return;
     // A message that has not arrived yet announces this cause too: the handler reads the tree when it arrives.
     if (message_in_flight_) return;
+    if (kernel_.faults().fires(faults::intr_drop)) return;
+    u64 late_ps = 0;
+    kernel_.faults().fires(faults::intr_late, &late_ps);
     message_in_flight_ = true;
-    kernel_.events().schedule(kernel_.now() + SimTime{timing_.msi_ps}, sim::Phase::Interrupt, target_, 0,
+    kernel_.events().schedule(kernel_.now() + SimTime{timing_.msi_ps} + SimTime{late_ps}, sim::Phase::Interrupt, target_, 0,
                               config_.msi_data());
 }
 

@@ -41,6 +41,7 @@ struct EngineError {
     u32 info = 0;      // copy engine: LAUNCHERR code; graphics: bits of NV_PGRAPH_INTR
     u32 info2 = 0;     // copy engine: the launch word; graphics: the class error code, or the unit's HWW_ESR
     u64 address = 0;   // graphics: BAR0 offset of that HWW_ESR
+    bool ecc = false;  // not the work's fault: memory has lost it; `address` is physical
     u32 class_id = 0;  // graphics; with it, the method that trapped
     u32 method = 0;
     u32 data = 0;

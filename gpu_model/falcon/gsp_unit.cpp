@@ -55,6 +55,7 @@ bool GspUnit::dma_write(SysPa address, std::span<const u8> bytes) {
     return memory_.write({Aperture::SysCoh, address.value}, bytes);
 }
 void GspUnit::raise_swgen0() { gsp_.raise(NV_PFALCON_FALCON_IRQSTAT_SWGEN0::make(1)); }
+void GspUnit::raise_halt() { gsp_.raise(NV_PFALCON_FALCON_IRQSTAT_HALT::make(1)); }
 void GspUnit::set_mailbox(unsigned index, u32 value) { gsp_.set_mailbox(index, value); }
 
 void GspUnit::on_falcon_start(Falcon& falcon) {

@@ -38,6 +38,7 @@ public:
     bool dma_read(SysPa address, std::span<u8> out) override;
     bool dma_write(SysPa address, std::span<const u8> bytes) override;
     void raise_swgen0() override;
+    void raise_halt() override;
     void set_mailbox(unsigned index, u32 value) override;
     SimTime now() const override { return kernel_.now(); }
 

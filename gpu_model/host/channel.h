@@ -27,6 +27,7 @@ struct Channel {
     bool halted = false;   // an error is reported and its interrupt not yet cleared
     u32 halt_pbdma =
         kNoPbdma;          // whose interrupt resumes it; none: an engine's error, which only a new enable or bind ends
+    bool stuck = false;    // by a fault plan: it never runs again
     bool parked = false;   // off the PBDMA after a failed acquire, until retry_at
     u32 pbdma = kNoPbdma;  // where it is loaded
     SimTime retry_at;

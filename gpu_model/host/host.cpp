@@ -223,6 +223,7 @@ void Host::engine_error(u32 engine_index, u32 chid, const EngineError& found) {
     error.runlist_id = row.runlist_id;
     error.chid = chid;
     error.engine_fault_id = row.fault_id;
+    if (found.ecc) error.source = ChipError::Source::Ecc;
     error.info = found.info;
     error.info2 = found.info2;
     error.address = found.address;
@@ -296,6 +297,7 @@ std::string Host::describe() const {
         text += fmt::format("channel {}: GP_GET {} GP_PUT {} last method {} (subchannel {}, data 0x{:x})", chid,
                             entry.gp_get, entry.gp_put, method, entry.last_subchannel, entry.last_data);
         if (entry.acquiring) text += fmt::format(" blocked on semaphore acquire at 0x{:x}", entry.acquire_va);
+        if (entry.stuck) text += " stuck by the fault plan";
         if (entry.halted) text += " stopped by an error";
         if (entry.faulted()) text += " stopped by an MMU fault";
         if (!entry.enabled) text += " disabled";

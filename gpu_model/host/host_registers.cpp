@@ -387,6 +387,7 @@ void Host::write_ccsr_channel(u32 chid, u32 value) {
     if (ENABLE_SET::get(value) != 0) {
         entry.enabled = true;
         if (entry.halt_pbdma == kNoPbdma) entry.halted = false;
+        entry.stuck = false;
     }
     if (ENABLE_CLR::get(value) != 0) entry.enabled = false;
     if (PBDMA_FAULTED::get(value) != 0) entry.pbdma_faulted = false;

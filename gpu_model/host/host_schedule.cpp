@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu_model/fault_points.h"
 #include "gpu_model/host/host.h"
 #include "gpu_model/journal_records.h"
 #include "sim/probe.h"
@@ -59,6 +60,8 @@ void Host::ring(u32 word) {
         return;
     }
     rung->pending = true;
+    if (kernel_.faults().fires(faults::host_stuck)) rung->stuck = true;
+    if (rung->stuck) return;
     if (rung->pbdma != kNoPbdma) {
         Pbdma& pbdma = *pbdmas_[rung->pbdma];
         pbdma.refresh_gp_put();
@@ -98,7 +101,8 @@ Runlist* Host::runlist_of(u32 chid) {
 
 bool Host::runnable(const Channel& entry) const {
     bool ready = entry.parked ? now() >= entry.retry_at : entry.pending;
-    return ready && entry.enabled && entry.bound() && !entry.halted && !entry.faulted() && entry.pbdma == kNoPbdma;
+    bool stopped = entry.stuck || entry.halted || entry.faulted();
+    return ready && !stopped && entry.enabled && entry.bound() && entry.pbdma == kNoPbdma;
 }
 
 // A group with a stopped channel does not run: its channels share one engine context.

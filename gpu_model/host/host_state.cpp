@@ -34,6 +34,7 @@ void Channel::visit(sim::StateVisitor& visitor) {
     visitor.field("pending", pending);
     visitor.field("halted", halted);
     visitor.field("halt_pbdma", halt_pbdma);
+    visitor.field("stuck", stuck);
     visitor.field("parked", parked);
     visitor.field("pbdma", pbdma);
     visitor.field("retry_at", retry_at);

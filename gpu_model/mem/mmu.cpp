@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "gpu_model/fault_points.h"
 #include "gpu_model/mem/mmu_format.h"
 #include "sim/rng.h"
 
@@ -163,6 +164,13 @@ const Tlb::Block* Mmu::obtain_leaf(const AddressSpace& space, bool gpc, u64 page
         return nullptr;
     }
     type = FaultType::Pte;
+    u64 flipped_bit = 0;
+    bool plain = wanted[0] != kNoLeaf && wanted[0] != kSparseLeaf;
+    if (plain && kernel_.faults().fires(faults::mmu_pte_flip, &flipped_bit)) {
+        u64 bit = u64{1} << flipped_bit % 64;
+        wanted[0] = PTE_VALID::get(wanted[0] ^ bit) != 0 ? wanted[0] ^ bit : kNoLeaf;
+        slot.huge_pte ^= bit;
+    }
     if (wanted[0] == kNoLeaf) return nullptr;
     evict_early();
     Tlb::Block& filled = tlb_.obtain(key);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "guest_harness/cli/command.h"
+#include "guest_harness/fault_plan.h"
 #include "guest_harness/trace/import_player.h"
 #include "guest_harness/trace/player.h"
 
@@ -15,6 +16,7 @@ struct Options {
     std::string trace;
     std::optional<u64> seed;
     std::string journal;
+    std::string faults;
     u64 stop_before = kNoEvent;
     EndOptions end;
 };
@@ -49,7 +51,10 @@ void execute(const Options& options, Outcome& outcome) {
     Progress progress("replaying event");
     play.progress = [&progress](u64 event) { progress.at(event); };
     std::string state;
+    std::vector<PlannedFault> plan;
+    if (!options.faults.empty()) plan = read_fault_plan(options.faults);
     play.on_start = [&](Machine& machine) {
+        arm_faults(machine.kernel(), plan);
         sim::set_failure_context(&machine.kernel());
         if (journal) machine.kernel().journal().add_sink(*journal);
     };
@@ -102,6 +107,7 @@ void add_replay(Program& program, Outcome& outcome) {
     sub.option("trace", options->trace, "trace, binary or text", Need::Required);
     sub.option("--seed", options->seed, "schedule; default: as recorded");
     sub.option("--journal", options->journal, "write the journal as text to this file");
+    sub.option("--faults", options->faults, "fault plan: what goes wrong on purpose, and when");
     sub.option("--goto", options->stop_before, "stop before this event and tell the machine's state");
     add_end_options(sub, options->end);
     sub.action([options, &outcome] { execute(*options, outcome); });

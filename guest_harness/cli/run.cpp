@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "guest_harness/cli/command.h"
+#include "guest_harness/fault_plan.h"
 #include "guest_harness/trace/recorder.h"
 #include "rm/versions.h"
 
@@ -17,6 +18,7 @@ struct Options {
     std::string boot = "cold";
     std::string record;
     std::string journal;
+    std::string faults;
     u64 time_limit_ms = 0;
     std::vector<std::string> environment;
     std::vector<std::string> guest;
@@ -47,7 +49,10 @@ void execute(const Options& options, Outcome& outcome) {
     }
     std::unique_ptr<JournalFile> journal;
     if (!options.journal.empty()) journal = std::make_unique<JournalFile>(options.journal);
+    std::vector<PlannedFault> plan;
+    if (!options.faults.empty()) plan = read_fault_plan(options.faults);
     run.on_start = [&](Machine& machine) {
+        arm_faults(machine.kernel(), plan);
         if (recorder) recorder->attach(machine);
         if (journal) machine.kernel().journal().add_sink(*journal);
     };
@@ -77,6 +82,7 @@ void add_run(Program& program, Outcome& outcome) {
     sub.option("--boot", options->boot, "cold: from power-on, through ROM, FWSEC and Booter; warm: the firmware's images are in place");
     sub.option("--record", options->record, "write a trace of every crossing to this file");
     sub.option("--journal", options->journal, "write the journal as text to this file");
+    sub.option("--faults", options->faults, "fault plan: what goes wrong on purpose, and when; explore --points lists what there is");
     sub.option("--env", options->environment, "NAME=VALUE for the guest (the host's environment never reaches it)");
     sub.option("--time-limit", options->time_limit_ms, "stop after so many milliseconds of virtual time");
     add_end_options(sub, options->end);

@@ -1,6 +1,8 @@
 // ChipIo: single accesses and their cost.
 #include "rm/client/chip_io.h"
 
+#include "gpu_model/fault_points.h"
+
 namespace rm::client {
 
 namespace {
@@ -12,7 +14,21 @@ constexpr SimTime kInvalidateTimeout = SimTime::from_ms(100);
 
 u32 ChipIo::reg_read(u32 offset) {
     spend(kBarReadCost);
-    return static_cast<u32>(device_.bar_read(gpu::Bar::Bar0, offset, 4));
+    u64 slow_ps = 0;
+    if (kernel_.faults().fires(gpu::faults::pci_slow, &slow_ps)) spend(SimTime{slow_ps});
+    u32 value = static_cast<u32>(device_.bar_read(gpu::Bar::Bar0, offset, 4));
+    if (value == ~u32{0}) check_lost();
+    return value;
+}
+
+// All ones may be a register's value: NV_PMC_BOOT_0 tells a device that is gone, as it never reads so.
+bool ChipIo::check_lost() {
+    if (lost_) return true;
+    spend(kBarReadCost);
+    lost_ = static_cast<u32>(device_.bar_read(gpu::Bar::Bar0, reg::NV_PMC_BOOT_0, 4)) == ~u32{0};
+    if (lost_)
+        kernel_.journal().note(kernel_.now(), "NVRM: Xid (PCI:0000:01:00): 79, GPU has fallen off the bus.");
+    return lost_;
 }
 
 void ChipIo::reg_write(u32 offset, u32 value) {

@@ -25,6 +25,8 @@ public:
 
     u32 reg_read(u32 offset);
     void reg_write(u32 offset, u32 value);
+    // Asks NV_PMC_BOOT_0; the first time that the device is found gone it is said (Xid 79).
+    bool check_lost();
     // Polls until (register & mask) == value; false after `timeout` of virtual time. On a fiber.
     bool reg_poll(u32 offset, u32 mask, u32 value, SimTime timeout);
 
@@ -44,7 +46,10 @@ public:
     void spend(SimTime cost) { owed_ += cost; }
     // Sleeps for what is owed; outside a fiber the debt waits for the next call.
     void settle();
-    void visit(sim::StateVisitor& visitor) { visitor.field("owed", owed_); }
+    void visit(sim::StateVisitor& visitor) {
+        visitor.field("owed", owed_);
+        visitor.field("lost", lost_);
+    }
 
 private:
     u32 pramin_offset(gpu::FbPa address);
@@ -52,6 +57,7 @@ private:
     sim::Kernel& kernel_;
     gpu::PciDevice& device_;
     SimTime owed_;
+    bool lost_ = false;
 };
 
 }  // namespace rm::client

@@ -224,6 +224,7 @@ Status Rpc::wait_reply(msgq::Record& reply) {
 Status Rpc::timed_out(u32 function) {
     awaited_.reset();
     broken_ = true;
+    if (io_.check_lost()) return NV_ERR_GPU_IS_LOST;
     kernel_.journal().note(
         kernel_.now(),
         fmt::format("NVRM: Xid (PCI:0000:01:00): 119, Timeout after 6s of waiting for RPC response from GPU0 "

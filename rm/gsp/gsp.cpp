@@ -1,4 +1,5 @@
 // The firmware's frame: construction, the queue pump, replies and events.
+#include "rm/gsp/fault_points.h"
 #include "rm/gsp/gsp_impl.h"
 
 #include <fmt/format.h>
@@ -185,6 +186,12 @@ u64 Gsp::Impl::latency_of(u32 function) const {
 }
 
 void Gsp::Impl::run_request() {
+    if (kernel_.faults().fires(faults::gsp_halt)) {
+        // The core stops in the middle: nothing is done, nothing is answered, and its HALT interrupt is all that is seen.
+        state_ = State::Halted;
+        bus_.raise_halt();
+        return;
+    }
     u32 detail = 0;  // command, class, or nothing
     if (request_.header.function == abi::NV_VGPU_MSG_FUNCTION_GSP_RM_CONTROL) {
         if (auto place = field_place(version_, "rpc_gsp_rm_control_v03_00", "cmd")) {
@@ -216,6 +223,7 @@ void Gsp::Impl::finish_request() {
     u32 function = request_.header.function;
     bool silent = function == abi::NV_VGPU_MSG_FUNCTION_GSP_SET_SYSTEM_INFO || function == abi::NV_VGPU_MSG_FUNCTION_SET_REGISTRY ||
                   function == abi::NV_VGPU_MSG_FUNCTION_ECC_NOTIFIER_WRITE_ACK;
+    silent = silent || kernel_.faults().fires(faults::gsp_silent);
     if (!silent) {
         abi::rpc_message_header_v03_00 header = request_.header;  // function, sequence and the union are echoed
         header.header_version = abi::kRpcHeaderVersion;

@@ -71,6 +71,7 @@ public:
         return true;
     }
     void raise_swgen0() override { ++interrupts; }
+    void raise_halt() override {}
     void set_mailbox(unsigned index, u32 value) override { mailbox[index & 1] = value; }
     SimTime now() const override { return kernel_.now(); }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu_model/fault_points.h"
 #include "gpu_model/journal_records.h"
 #include "gpu_model/mem/block_linear.h"
 #include "gpu_model/mem/reduction.h"
@@ -306,6 +307,8 @@ void Ce::complete() {
             return;
         }
     }
+    bool reads_vram = job.copy.has_data && job.copy.reads_source() && !in_system_memory(job, job.copy.src);
+    if (reads_vram && kernel_.faults().fires(faults::vram_ecc)) return memory_error();
     // FLUSH: every store above is already visible to all.
     if (!release(job, fault)) return fail(fault);
     u32 interrupt = LAUNCH_DMA_INTERRUPT_TYPE::get(job.launch);
@@ -388,6 +391,18 @@ void Ce::fail(const MmuFault& fault) {
     record(*job_, static_cast<u64>(records::CeOutcome::Fault));
     job_.reset();
     host_.engine_fault(engine_index_, chid, fault);
+    host_.engine_ready(engine_index_);
+}
+
+// What an uncorrectable error in the source costs: the job, its semaphore and its channel.
+void Ce::memory_error() {
+    EngineError error;
+    error.ecc = true;
+    error.address = job_->copy.src.base;
+    u32 chid = job_->chid;
+    record(*job_, static_cast<u64>(records::CeOutcome::Fault));
+    job_.reset();
+    host_.engine_error(engine_index_, chid, error);
     host_.engine_ready(engine_index_);
 }
 

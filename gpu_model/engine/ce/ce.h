@@ -102,6 +102,7 @@ private:
     void record(const Job& job, u64 outcome);
     void finish(records::CeOutcome outcome);
     void fail(const MmuFault& fault);
+    void memory_error();
     void launch_error(const Job& job, LaunchErr code);
     void update_interrupt();
     MmuClient client(const Job& job) const;
