@@ -25,9 +25,11 @@ if(TU104SIM_SANITIZE)
     list(APPEND tu104sim_flags -fsanitize=${TU104SIM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
     list(APPEND tu104sim_link_flags -fsanitize=${TU104SIM_SANITIZE})
 endif()
+# AFL++'s compiler instruments by itself: there the flag is empty.
+set(TU104SIM_FUZZ_FLAGS -fsanitize=fuzzer-no-link CACHE STRING "What instruments code for the fuzzing engine")
 if(TU104SIM_FUZZ)
-    list(APPEND tu104sim_flags -fsanitize=fuzzer-no-link)
-    list(APPEND tu104sim_link_flags -fsanitize=fuzzer-no-link)
+    list(APPEND tu104sim_flags ${TU104SIM_FUZZ_FLAGS})
+    list(APPEND tu104sim_link_flags ${TU104SIM_FUZZ_FLAGS})
 endif()
 # One precompiled header of standard headers and fmt for all layers: halves the time of a clean build.
 option(TU104SIM_PCH "Precompile standard headers" OFF)

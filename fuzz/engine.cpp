@@ -17,6 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
 }
 
+#ifndef __AFL_COMPILER  // AFL++ loads the mutator as a library: afl_mutator.cpp
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed) {
@@ -24,3 +25,4 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
     if (seed % 4 == 0) return LLVMFuzzerMutate(data, size, max_size);
     return fuzz::mutate(target(), data, size, max_size, seed);
 }
+#endif
