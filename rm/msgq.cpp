@@ -41,11 +41,13 @@ void visit_rejection(sim::StateVisitor&, std::optional<Rejection>& rejection) { 
 
 }  // namespace
 
-std::string Rejection::text() const { return fmt::format("{} is {:#x}, must be {} ({:#x} would do)", field, found, rule, right); }
+std::string Rejection::text() const {
+    return fmt::format("{} is {:#x}, must be {} ({:#x} would do; see {})", field, found, rule, right, source);
+}
 
 std::optional<Rejection> check_header(const abi::msgqTxHeader& header, u32 bytes_expected) {
     auto broken = [](const char* field, const char* rule, u64 found, u64 right) {
-        return std::optional<Rejection>(Rejection{field, rule, found, right});
+        return std::optional<Rejection>(Rejection{field, rule, found, right, "msgqRxLink"});
     };
     if (header.version != MSGQ_VERSION) return broken("version", "MSGQ_VERSION", header.version, MSGQ_VERSION);
     if (header.msgSize != kElementBytes) return broken("msgSize", "the element size", header.msgSize, kElementBytes);
@@ -110,7 +112,7 @@ Outcome Writer::send(abi::rpc_message_header_v03_00 header, std::span<const u8> 
     rejection_.reset();
     if (payload.size() + uncounted.size() > kPayloadBytesMax) {
         u64 length = payload.size() + uncounted.size() + kRpcHeaderBytes;
-        rejection_ = Rejection{"rpc.length", "48 + length at most 65536", length, kRpcBytesMax};
+        rejection_ = Rejection{"rpc.length", "48 + length at most 65536", length, kRpcBytesMax, "GspMsgQueueSendCommand"};
         return Outcome::Rejected;
     }
     header.length = static_cast<u32>(kRpcHeaderBytes + payload.size());
@@ -118,24 +120,29 @@ Outcome Writer::send(abi::rpc_message_header_v03_00 header, std::span<const u8> 
     u32 elements = elements_for(counted);
     // What is not counted gets no element of its own: it must fit behind the counted bytes.
     if (counted + uncounted.size() > u64{elements} * kElementBytes) {
-        rejection_ = Rejection{"paramsSize", "within the last counted element", uncounted.size(), u64{elements} * kElementBytes - counted};
+        rejection_ = Rejection{"paramsSize", "within the last counted element", uncounted.size(), u64{elements} * kElementBytes - counted,
+                               "rpcRmApiAlloc_GSP"};
         return Outcome::Rejected;
     }
     if (free_slots() < elements) return Outcome::Full;
 
-    std::vector<u8> staging(std::size_t{elements} * kElementBytes);
-    std::span<u8> bytes(staging);
+    std::size_t total = std::size_t{elements} * kElementBytes;
+    if (staging_.size() < total) staging_.resize(total);
+    std::span<u8> bytes = std::span<u8>(staging_).first(total);
     put_u32(bytes, kSeqNumOffset, seq_num_);
     put_u32(bytes, kElemCountOffset, elements);
     abi::store(bytes, header, kElementHeaderBytes);
-    std::copy(payload.begin(), payload.end(), staging.begin() + kElementHeaderBytes + kRpcHeaderBytes);
+    std::copy(payload.begin(), payload.end(), bytes.begin() + kElementHeaderBytes + kRpcHeaderBytes);
     // The sum is over the padded counted bytes while what follows them is still zero.
     put_u32(bytes, kChecksumOffset, checksum(bytes.first(counted)));
-    std::copy(uncounted.begin(), uncounted.end(), staging.begin() + static_cast<std::ptrdiff_t>(counted));
-    for (u32 i = 0; i < elements; ++i) {
+    std::copy(uncounted.begin(), uncounted.end(), bytes.begin() + static_cast<std::ptrdiff_t>(counted));
+    bool written = true;
+    for (u32 i = 0; i < elements && written; ++i) {
         u64 slot = own_ + kEntryOffset + u64{(write_index_ + i) % slot_count_} * kElementBytes;
-        if (!memory_->write(slot, bytes.subspan(std::size_t{i} * kElementBytes, kElementBytes))) return Outcome::NoMemory;
+        written = memory_->write(slot, bytes.subspan(std::size_t{i} * kElementBytes, kElementBytes));
     }
+    std::fill_n(bytes.begin(), counted + uncounted.size(), u8{0});
+    if (!written) return Outcome::NoMemory;
     // The elements are in place before the index that publishes them.
     u32 next = (write_index_ + elements) % slot_count_;
     if (!write_u32(*memory_, own_ + kWriteIndexOffset, next)) return Outcome::NoMemory;
@@ -155,8 +162,8 @@ void Writer::visit(sim::StateVisitor& visitor) {
 
 // --- reader --------------------------------------------------------------------------------------------------------------------
 
-Outcome Reader::reject(std::string field, std::string rule, u64 found, u64 right) {
-    rejection_ = Rejection{std::move(field), std::move(rule), found, right};
+Outcome Reader::reject(std::string_view field, std::string_view rule, u64 found, u64 right) {
+    rejection_ = Rejection{field, rule, found, right, "GspMsgQueueReceiveStatus"};
     return Outcome::Rejected;
 }
 
@@ -199,7 +206,8 @@ Outcome Reader::receive(Record& out) {
     rejection_.reset();
     u32 have = available();
     if (have == 0) return Outcome::Empty;
-    std::vector<u8> staging(kElementBytes);
+    if (staging_.size() < kElementBytes) staging_.resize(kElementBytes);
+    std::span<u8> staging = std::span<u8>(staging_).first(kElementBytes);
     auto slot = [&](u32 i) { return peer_ + entry_offset_ + u64{(read_index_ + i) % slot_count_} * kElementBytes; };
     if (!memory_->read(slot(0), staging)) return Outcome::NoMemory;
     abi::GSP_MSG_QUEUE_ELEMENT element = *abi::load<abi::GSP_MSG_QUEUE_ELEMENT>(staging);
@@ -207,9 +215,11 @@ Outcome Reader::receive(Record& out) {
         return reject("elemCount", "1 <= elemCount <= 16", element.elemCount, std::clamp<u32>(element.elemCount, 1, kElementsMax));
     }
     if (have < element.elemCount) return Outcome::Incomplete;
-    staging.resize(std::size_t{element.elemCount} * kElementBytes);
+    std::size_t total = std::size_t{element.elemCount} * kElementBytes;
+    if (staging_.size() < total) staging_.resize(total);
+    staging = std::span<u8>(staging_).first(total);
     for (u32 i = 1; i < element.elemCount; ++i) {
-        std::span<u8> element_bytes = std::span<u8>(staging).subspan(std::size_t{i} * kElementBytes, kElementBytes);
+        std::span<u8> element_bytes = staging.subspan(std::size_t{i} * kElementBytes, kElementBytes);
         if (!memory_->read(slot(i), element_bytes)) return Outcome::NoMemory;
     }
     u64 message_bytes = kElementHeaderBytes + u64{element.rpc.length};
@@ -221,7 +231,7 @@ Outcome Reader::receive(Record& out) {
         return reject("elemCount", "ceil((48 + rpc.length) / 4096)", element.elemCount, elements_for(message_bytes));
     }
     // The sender pads to 8 bytes with zeroes; what follows is not covered.
-    std::span<const u8> covered = std::span<const u8>(staging).first(std::min<u64>((message_bytes + 7) / 8 * 8, staging.size()));
+    std::span<const u8> covered = staging.first(std::min<u64>((message_bytes + 7) / 8 * 8, staging.size()));
     if (u32 sum = checksum(covered); sum != 0) {
         return reject("checkSum", "such that the folded XOR over the message is 0", element.checkSum, element.checkSum ^ sum);
     }
@@ -293,10 +303,11 @@ std::optional<Rejection> Assembler::begin(const Record& first, u64 whole_bytes) 
     active_ = false;
     payload_.clear();
     if (whole_bytes > kLargeBytesMax) {
-        return Rejection{"message size", "at most 64 MiB over all records", whole_bytes, kLargeBytesMax};
+        return Rejection{"message size", "at most 64 MiB over all records", whole_bytes, kLargeBytesMax, "_issueRpcLarge"};
     }
     if (first.header.function == abi::NV_VGPU_MSG_FUNCTION_CONTINUATION_RECORD) {
-        return Rejection{"function", "that of a first record, before any CONTINUATION_RECORD", first.header.function, 0};
+        return Rejection{"function", "that of a first record, before any CONTINUATION_RECORD", first.header.function, 0,
+                         "_issueRpcLarge"};
     }
     header_ = first.header;
     last_result_ = first.header.rpc_result;
@@ -310,14 +321,15 @@ std::optional<Rejection> Assembler::begin(const Record& first, u64 whole_bytes) 
 std::optional<Rejection> Assembler::add(const Record& record) {
     if (record.header.function != abi::NV_VGPU_MSG_FUNCTION_CONTINUATION_RECORD) {
         return Rejection{"function", "CONTINUATION_RECORD until the message is whole", record.header.function,
-                         abi::NV_VGPU_MSG_FUNCTION_CONTINUATION_RECORD};
+                         abi::NV_VGPU_MSG_FUNCTION_CONTINUATION_RECORD, "_issueRpcLarge"};
     }
     std::span<const u8> payload = record.payload();
     u64 missing = whole_bytes_ - payload_.size();
     u64 right = std::min<u64>(missing, kPayloadBytesMax);
     // Every record but the last is full: a short or long one means that one is missing or out of order.
     if (!active_ || payload.size() != right) {
-        return Rejection{"rpc.length", "32 + the bytes still missing, at most 65488", record.header.length, right + kRpcHeaderBytes};
+        return Rejection{"rpc.length", "32 + the bytes still missing, at most 65488", record.header.length, right + kRpcHeaderBytes,
+                         "_issueRpcLarge"};
     }
     payload_.insert(payload_.end(), payload.begin(), payload.end());
     last_result_ = record.header.rpc_result;

@@ -53,11 +53,12 @@ protected:
 
 // Why something was refused.
 struct Rejection {
-    std::string field;  // "elemCount"
-    std::string rule;   // "1 <= elemCount <= 16"
+    std::string_view field;  // "elemCount"; these three are literals
+    std::string_view rule;   // "1 <= elemCount <= 16"
     u64 found = 0;
-    u64 right = 0;      // a value that would have passed
-    std::string text() const;  // "elemCount is 0x11, must be 1 <= elemCount <= 16 (0x10 would do)"
+    u64 right = 0;           // a value that would have passed
+    std::string_view source = {};  // the driver's function that has the rule
+    std::string text() const;  // "elemCount is 0x11, must be 1 <= elemCount <= 16 (0x10 would do; see GspMsgQueueReceiveStatus)"
 };
 
 // Field by field, the rules of the driver's link step. `bytes_expected`: 0 for any size.
@@ -115,6 +116,7 @@ private:
     u32 write_index_ = 0;
     u32 seq_num_ = 0;
     std::optional<Rejection> rejection_;
+    std::vector<u8> staging_;  // all zero between calls
 };
 
 // The other side's view of one queue.
@@ -136,7 +138,7 @@ public:
     void visit(sim::StateVisitor& visitor);
 
 private:
-    Outcome reject(std::string field, std::string rule, u64 found, u64 right);
+    Outcome reject(std::string_view field, std::string_view rule, u64 found, u64 right);
     bool consume(u32 elements);
     QueueMemory* memory_;
     u64 peer_;
@@ -148,6 +150,7 @@ private:
     u32 read_index_ = 0;
     u32 seq_num_ = 0;
     std::optional<Rejection> rejection_;
+    std::vector<u8> staging_;
 };
 
 // --- large messages ------------------------------------------------------------------------------------------------------------

@@ -158,17 +158,38 @@ auto find_delta(const DriverVersion& version, const Rows& rows, Matches matches)
     }
 }
 
-// The field rows of one struct: they stand together in runs, and lookups are many.
-const std::vector<FieldDelta>& fields_of(std::string_view name) {
-    static const std::map<std::string_view, std::vector<FieldDelta>> by_struct = [] {
-        std::map<std::string_view, std::vector<FieldDelta>> out;
-        for (const FieldDelta& row : kFields) out[row.name].push_back(row);
-        return out;
-    }();
-    static const std::vector<FieldDelta> none;
-    auto it = by_struct.find(name);
-    return it == by_struct.end() ? none : it->second;
+// Rows by what they are looked up by; those of one key keep their order.
+template <typename Key, typename Row, std::size_t N>
+std::map<Key, std::vector<Row>> grouped(const Row (&rows)[N], Key Row::*key) {
+    std::map<Key, std::vector<Row>> out;
+    for (const Row& row : rows) out[row.*key].push_back(row);
+    return out;
 }
+
+template <typename Key, typename Row>
+const std::vector<Row>& rows_of(const std::map<Key, std::vector<Row>>& groups, const Key& key) {
+    static const std::vector<Row> none;
+    auto it = groups.find(key);
+    return it == groups.end() ? none : it->second;
+}
+
+const std::vector<FieldDelta>& fields_of(std::string_view name) {
+    static const auto groups = grouped(kFields, &FieldDelta::name);
+    return rows_of(groups, name);
+}
+const std::vector<StructDelta>& structs_of(std::string_view name) {
+    static const auto groups = grouped(kStructs, &StructDelta::name);
+    return rows_of(groups, name);
+}
+const std::vector<NumberDelta>& controls_of(u32 id) {
+    static const auto groups = grouped(kControls, &NumberDelta::id);
+    return rows_of(groups, id);
+}
+const std::vector<NumberDelta>& allocs_of(u32 id) {
+    static const auto groups = grouped(kAllocs, &NumberDelta::id);
+    return rows_of(groups, id);
+}
+constexpr auto any_row = [](const auto&) { return true; };
 
 u32 elements(std::string_view dims) {
     u32 product = 1;
@@ -224,7 +245,7 @@ RpcVersion rpc_version(const DriverVersion& version) { return version.rpc; }
 bool counts_rpc_sequence(const DriverVersion& version) { return version.counts_sequence; }
 
 u32 struct_bytes(const DriverVersion& version, std::string_view name) {
-    const StructDelta* row = find_delta(version, kStructs, [&](const StructDelta& delta) { return delta.name == name; });
+    const StructDelta* row = find_delta(version, structs_of(name), any_row);
     if (row != nullptr) return row->bytes;
     const abi::StructRow* layout = abi::find_struct(name);
     return layout != nullptr ? layout->bytes : 0;
@@ -268,9 +289,10 @@ void each_field(const DriverVersion& version, std::string_view struct_name, cons
 }
 
 bool same_as_root(const DriverVersion& version, std::string_view struct_name) {
+    if (version.parent == version.node) return true;
     for (const DriverVersion* at = &version; at->parent != at->node; at = &node_row(at->parent))
-        for (const StructDelta& row : kStructs)
-            if (row.node == at->node && row.name == struct_name) return false;
+        for (const StructDelta& row : structs_of(struct_name))
+            if (row.node == at->node) return false;
     const abi::StructRow* layout = abi::find_struct(struct_name);
     if (layout == nullptr) return true;
     return std::all_of(layout->fields.begin(), layout->fields.end(), [&](const abi::FieldRow& row) {
@@ -313,14 +335,14 @@ const DriverVersion& root_version() {
 }
 
 std::optional<u32> control_bytes(const DriverVersion& version, u32 control_id) {
-    const NumberDelta* row = find_delta(version, kControls, [&](const NumberDelta& delta) { return delta.id == control_id; });
+    const NumberDelta* row = find_delta(version, controls_of(control_id), any_row);
     if (row != nullptr) return row->bytes == kAbsent ? std::nullopt : std::optional<u32>(row->bytes);
     const abi::ControlRow* control = abi::find_control(control_id);
     return control != nullptr ? std::optional<u32>(control->params_bytes) : std::nullopt;
 }
 
 std::optional<u32> alloc_bytes(const DriverVersion& version, u32 class_id) {
-    const NumberDelta* row = find_delta(version, kAllocs, [&](const NumberDelta& delta) { return delta.id == class_id; });
+    const NumberDelta* row = find_delta(version, allocs_of(class_id), any_row);
     if (row != nullptr) return row->bytes == kAbsent ? std::nullopt : std::optional<u32>(row->bytes);
     const abi::ResourceRow* resource = abi::find_resource(class_id);
     return resource != nullptr ? std::optional<u32>(resource->params_bytes) : std::nullopt;

@@ -97,6 +97,8 @@ Status Adapter::start() {
         kernel_.journal().note(kernel_.now(), fmt::format("NVRM: RmInitAdapter failed at \"{}\": {} (0x{:x})", row.name,
                                                           status_name(start_status_), start_status_));
         pci_.disable_msi();
+        firmware_.abandon(boot0_);
+        io_.settle();
         release_memory();
         return start_status_;
     }

@@ -215,6 +215,7 @@ Status FirmwareBoot::run(u32 boot0, u64 libos_arguments) {
                                 "must be reset",
                                 io_.reg_read(NV_PFB_PRI_MMU_WPR2_ADDR_HI)));
     }
+    set_up_ = true;
     if (Status status = run_fwsec(boot0, kFwsecFrts); status != NV_OK) return status;
     u64 low = u64{NV_PFB_PRI_MMU_WPR2_ADDR_LO_VAL::get(io_.reg_read(NV_PFB_PRI_MMU_WPR2_ADDR_LO))} * kPage;
     if (!wpr2_up() || low != frts_)
@@ -306,7 +307,12 @@ Status FirmwareBoot::run_booter(const FalconImage& image, u32 boot0, u64 mailbox
     return NV_OK;
 }
 
+void FirmwareBoot::abandon(u32 boot0) {
+    if (set_up_ && wpr2_up()) unload(boot0);
+}
+
 Status FirmwareBoot::unload(u32 boot0) {
+    set_up_ = false;
     Status first = run_fwsec(boot0, kFwsecSb);
     FalconIo gsp(io_, FalconIo::kGsp);
     gsp.reset(boot0);
@@ -321,6 +327,7 @@ void FirmwareBoot::release() {
     files_ = {};
     fwsec_ = {};
     frts_ = meta_address_ = libos_arguments_ = 0;
+    set_up_ = false;
 }
 
 void FirmwareBoot::Pages::visit(sim::StateVisitor& visitor) {
@@ -334,6 +341,7 @@ void FirmwareBoot::visit(sim::StateVisitor& visitor) {
     visitor.field("frts", frts_);
     visitor.field("meta_address", meta_address_);
     visitor.field("libos_arguments", libos_arguments_);
+    visitor.field("set_up", set_up_);
     visitor.bytes_field("fwsec_code", fwsec_.code);
     visitor.bytes_field("fwsec_data", fwsec_.data);
     visitor.field("fwsec_secure_offset", fwsec_.secure_offset);

@@ -26,6 +26,8 @@ public:
     Status run(u32 boot0, u64 libos_arguments);
     // FWSEC-SB and Booter unload; the GSP has been told to suspend. WPR2 is down at the end.
     Status unload(u32 boot0);
+    // After a start that failed: takes down what run() set up, so that the next start finds the GPU as it was.
+    void abandon(u32 boot0);
     // Gives the memory back.
     void release();
     // For the CPU sequencer's CORE_RESUME.
@@ -68,6 +70,7 @@ private:
     u64 frts_ = 0;
     u64 meta_address_ = 0;
     u64 libos_arguments_ = 0;
+    bool set_up_ = false;  // run() got as far as FWSEC: WPR2 is this session's
 };
 
 }  // namespace rm::client

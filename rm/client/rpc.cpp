@@ -78,9 +78,18 @@ bool SharedPages::write(u64 offset, std::span<const u8> bytes) {
                       [&](gpu::SysPa at, u64 done, u64 piece) { host_.write(at, bytes.subspan(done, piece)); });
 }
 
+Rpc::Numbers::Numbers(const DriverVersion& version)
+    : control(rpc_number(version, "NV_VGPU_MSG_FUNCTION_GSP_RM_CONTROL")),
+      alloc(rpc_number(version, "NV_VGPU_MSG_FUNCTION_GSP_RM_ALLOC")),
+      free(rpc_number(version, "NV_VGPU_MSG_FUNCTION_FREE")),
+      dup(rpc_number(version, "NV_VGPU_MSG_FUNCTION_DUP_OBJECT")),
+      continuation(rpc_number(version, "NV_VGPU_MSG_FUNCTION_CONTINUATION_RECORD")),
+      control_fixed_bytes(std::max<u64>(struct_bytes(version, "rpc_gsp_rm_control_v03_00"), sizeof(rpc_gsp_rm_control_v03_00))) {}
+
 Rpc::Rpc(sim::Kernel& kernel, const DriverVersion& version, ChipIo& io, HostServices& host, RpcEventSink& sink)
     : kernel_(kernel),
       version_(version),
+      numbers_(version),
       io_(io),
       sink_(sink),
       pages_(host),
@@ -160,6 +169,13 @@ Status Rpc::send(u32 function, std::span<const u8> payload, std::span<const u8> 
     return NV_OK;
 }
 
+// The word of the payload that says what is asked for: a control's command, an allocation's class.
+u32 Rpc::detail_of(u32 function, std::span<const u8> payload) const {
+    if (function == numbers_.control) return load_prefix<rpc_gsp_rm_control_v03_00>(payload).cmd;
+    if (function == numbers_.alloc) return load_prefix<rpc_gsp_rm_alloc_v03_00>(payload).hClass;
+    return 0;
+}
+
 Status Rpc::send_async(std::string_view function, std::span<const u8> payload) {
     std::optional<u32> id = number(function);
     if (!id) return NV_ERR_NOT_SUPPORTED;
@@ -173,6 +189,7 @@ Status Rpc::exchange(u32 function, std::span<const u8> payload, std::span<const 
     u32 sequence = counts_rpc_sequence(version_) ? next_sequence_++ : 0;
     awaited_ = function;
     awaited_sequence_ = sequence;
+    history_.begin(function, writer_.next_sequence(), detail_of(function, payload), kernel_.now());
     Status status = send(function, payload, uncounted, sequence, true);
     if (status != NV_OK) {
         awaited_.reset();
@@ -180,9 +197,10 @@ Status Rpc::exchange(u32 function, std::span<const u8> payload, std::span<const 
     }
     status = wait_reply(reply);
     if (status != NV_OK) return status;
+    history_.end(kernel_.now());
     // A large request is answered in records too: the first, then as many continuations as its size needs.
     bool was_large = payload.size() > msgq::kPayloadBytesMax;
-    std::optional<u32> continuation = number("NV_VGPU_MSG_FUNCTION_CONTINUATION_RECORD");
+    std::optional<u32> continuation = numbers_.continuation;
     std::vector<u8> whole(reply.payload().begin(), reply.payload().end());
     while (was_large && continuation && whole.size() < reply_bytes) {
         awaited_ = *continuation;
@@ -230,6 +248,7 @@ Status Rpc::timed_out(u32 function) {
         fmt::format("NVRM: Xid (PCI:0000:01:00): 119, Timeout after 6s of waiting for RPC response from GPU0 "
                     "GSP! Expected function {} ({}).",
                     function, rpc_name(version_, function)));
+    for (const std::string& line : history_.lines(version_)) kernel_.journal().note(kernel_.now(), "NVRM: GPU0 " + line);
     return NV_ERR_TIMEOUT;
 }
 
@@ -260,15 +279,19 @@ void Rpc::drain() {
             kernel_.fibers().notify_all(arrived_);
             return;
         }
+        history_.event(record.header.function, record.seq_num, kernel_.now());
         sink_.on_rpc_event(record);
     }
 }
 
 Status Rpc::call(std::string_view function, std::vector<u8>& payload, u32* result_private) {
     std::optional<u32> id = number(function);
-    if (!id) return NV_ERR_NOT_SUPPORTED;
+    return id ? call(*id, payload, result_private) : NV_ERR_NOT_SUPPORTED;
+}
+
+Status Rpc::call(u32 function, std::vector<u8>& payload, u32* result_private) {
     msgq::Record reply;
-    Status status = exchange(*id, payload, {}, payload.size(), reply);
+    Status status = exchange(function, payload, {}, payload.size(), reply);
     if (status != NV_OK) return status;
     std::span<const u8> answer = reply.payload();
     std::copy_n(answer.begin(), std::min(answer.size(), payload.size()), payload.begin());
@@ -285,7 +308,7 @@ Status Rpc::rm_alloc(u32 client, u32 parent, u32 object, u32 class_id, std::span
     fixed.paramsSize = static_cast<u32>(params.size());
     constexpr u64 kRoom = msgq::kElementBytes - msgq::kMessageBytesMin - sizeof(fixed);
     if (params.size() > kRoom) return NV_ERR_INVALID_PARAM_STRUCT;
-    std::optional<u32> id = number("NV_VGPU_MSG_FUNCTION_GSP_RM_ALLOC");
+    std::optional<u32> id = numbers_.alloc;
     if (!id) return NV_ERR_NOT_SUPPORTED;
     // Only the fixed part counts in header.length; the parameters follow it in the element.
     msgq::Record reply;
@@ -302,18 +325,17 @@ Status Rpc::rm_alloc(u32 client, u32 parent, u32 object, u32 class_id, std::span
 }
 
 Status Rpc::rm_control(u32 client, u32 object, u32 cmd, std::span<u8> params, bool copyout_on_error) {
-    constexpr std::string_view kStruct = "rpc_gsp_rm_control_v03_00";
     rpc_gsp_rm_control_v03_00 fixed{};
     fixed.hClient = client;
     fixed.hObject = object;
     fixed.cmd = cmd;
     fixed.paramsSize = static_cast<u32>(params.size());
     fixed.flags = copyout_on_error ? 1 : 0;
-    u64 fixed_bytes = std::max<u64>(struct_bytes(version_, kStruct), sizeof(fixed));
+    u64 fixed_bytes = numbers_.control_fixed_bytes;
     std::vector<u8> payload(fixed_bytes + params.size());
     store(std::span<u8>(payload), fixed);
     std::copy(params.begin(), params.end(), payload.begin() + static_cast<std::ptrdiff_t>(fixed_bytes));
-    std::optional<u32> id = number("NV_VGPU_MSG_FUNCTION_GSP_RM_CONTROL");
+    std::optional<u32> id = numbers_.control;
     if (!id) return NV_ERR_NOT_SUPPORTED;
     msgq::Record reply;
     Status status = exchange(*id, payload, {}, payload.size(), reply);
@@ -335,7 +357,7 @@ Status Rpc::rm_free(u32 client, u32 object) {
     request.params.hRoot = client;
     request.params.hObjectOld = object;
     std::vector<u8> payload = bytes_of(request);
-    return call("NV_VGPU_MSG_FUNCTION_FREE", payload);
+    return numbers_.free ? call(*numbers_.free, payload) : NV_ERR_NOT_SUPPORTED;
 }
 
 Status Rpc::rm_dup(u32 client, u32 parent, u32 object, u32 source_client, u32 source_object) {
@@ -346,7 +368,7 @@ Status Rpc::rm_dup(u32 client, u32 parent, u32 object, u32 source_client, u32 so
     request.params.hClientSrc = source_client;
     request.params.hObjectSrc = source_object;
     std::vector<u8> payload = bytes_of(request);
-    return call("NV_VGPU_MSG_FUNCTION_DUP_OBJECT", payload);
+    return numbers_.dup ? call(*numbers_.dup, payload) : NV_ERR_NOT_SUPPORTED;
 }
 
 void Rpc::visit(sim::StateVisitor& visitor) {
@@ -355,6 +377,7 @@ void Rpc::visit(sim::StateVisitor& visitor) {
     visitor.field("reader", reader_);
     visitor.field("next_sequence", next_sequence_);
     visitor.field("requests", requests_);
+    visitor.field("history", history_);
     visitor.field("broken", broken_);
     visitor.field("stuck_noted", stuck_noted_);
 }

@@ -9,6 +9,7 @@
 
 #include "rm/client.h"
 #include "rm/client/chip_io.h"
+#include "rm/client/rpc_history.h"
 #include "rm/client/status.h"
 #include "rm/msgq.h"
 
@@ -61,6 +62,8 @@ public:
     // Waits for GSP_INIT_DONE, serving other events.
     Status wait_init_done();
 
+    Status call(u32 function, std::vector<u8>& payload, u32* result_private = nullptr);
+
     Status send_async(std::string_view function, std::span<const u8> payload);
     // The reply's payload replaces `payload` (its size stays; a shorter reply leaves the rest). On a fiber.
     Status call(std::string_view function, std::vector<u8>& payload, u32* result_private = nullptr);
@@ -74,6 +77,7 @@ public:
     void drain();
     bool ready() const { return reader_.linked() && !broken_; }
     u64 requests() const { return requests_; }
+    const RpcHistory& history() const { return history_; }
     void visit(sim::StateVisitor& visitor);
 
 private:
@@ -81,11 +85,21 @@ private:
     Status exchange(u32 function, std::span<const u8> payload, std::span<const u8> uncounted, u64 reply_bytes,
                     msgq::Record& reply);
     Status wait_reply(msgq::Record& reply);
+    u32 detail_of(u32 function, std::span<const u8> payload) const;
     Status timed_out(u32 function);
     std::optional<u32> number(std::string_view function) const { return rpc_number(version_, function); }
 
+    // What the version says about the busy calls, looked up once.
+    struct Numbers {
+        explicit Numbers(const DriverVersion& version);
+        std::optional<u32> control, alloc, free, dup, continuation;
+        u64 control_fixed_bytes = 0;
+    };
+
     sim::Kernel& kernel_;
     const DriverVersion& version_;
+    const Numbers numbers_;
+    RpcHistory history_;
     ChipIo& io_;
     RpcEventSink& sink_;
     SharedPages pages_;

@@ -24,6 +24,7 @@ Gsp::Impl::Impl(sim::Kernel& kernel, const gpu::ChipSpec& spec, const DriverVers
       spec_(spec),
       version_(version),
       bus_(bus),
+      control_head_(version),
       target_(kernel.events().add_target("rm.gsp", *this)),
       shared_(bus),
       commands_(shared_, msgq::kCmdQueueOffset, msgq::kStatQueueOffset),
@@ -194,9 +195,7 @@ void Gsp::Impl::run_request() {
     }
     u32 detail = 0;  // command, class, or nothing
     if (request_.header.function == abi::NV_VGPU_MSG_FUNCTION_GSP_RM_CONTROL) {
-        if (auto place = field_place(version_, "rpc_gsp_rm_control_v03_00", "cmd")) {
-            detail = abi::load<u32>(request_.payload, place->offset).value_or(0);
-        }
+        detail = abi::load<u32>(request_.payload, control_head_.cmd).value_or(0);
     } else if (request_.header.function == abi::NV_VGPU_MSG_FUNCTION_GSP_RM_ALLOC) {
         detail = abi::load_prefix<abi::rpc_gsp_rm_alloc_v03_00>(request_.payload).hClass;
     }

@@ -50,6 +50,13 @@ struct Reply {
     void visit(StateVisitor& visitor);
 };
 
+// The fixed part of GSP_RM_CONTROL in the driver's version.
+struct ControlHead {
+    explicit ControlHead(const DriverVersion& version);
+    u32 bytes = 0;
+    u32 client = 0, object = 0, cmd = 0, status = 0, params_size = 0, flags = 0;  // byte offsets
+};
+
 struct ControlCall {
     ObjectRef object;
     u32 cmd = 0;
@@ -192,6 +199,7 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     const DriverVersion& version_;
     gpu::FirmwareBus& bus_;
     const gsp::Timing timing_{};
+    const gsp::ControlHead control_head_;
     sim::TargetId target_;
 
     State state_ = State::Off;

@@ -179,29 +179,35 @@ Reply Gsp::Impl::handle_page_directory(Request& request, bool set) {
 
 // --- objects -------------------------------------------------------------------------------------------------------------------
 
+gsp::ControlHead::ControlHead(const DriverVersion& version) : bytes(struct_bytes(version, kControlStruct)) {
+    auto place = [&](std::string_view field) { return field_place(version, kControlStruct, field).value_or(FieldPlace{}).offset; };
+    client = place("hClient");
+    object = place("hObject");
+    cmd = place("cmd");
+    status = place("status");
+    params_size = place("paramsSize");
+    flags = place("flags");
+}
+
 // A control's own failure travels in params.status; rpc_result says only that the record was understood.
 Reply Gsp::Impl::handle_control(Request& request) {
-    u32 fixed = struct_bytes(version_, kControlStruct);
-    auto word = [&](std::string_view field) {
-        std::optional<FieldPlace> place = field_place(version_, kControlStruct, field);
-        return place ? abi::load<u32>(request.payload, place->offset).value_or(0) : 0;
-    };
+    u32 fixed = control_head_.bytes;
+    auto word = [&](u32 offset) { return abi::load<u32>(request.payload, offset).value_or(0); };
     if (request.payload.size() < fixed) return failed(abi::NV_ERR_INVALID_PARAM_STRUCT);
-    u32 params_size = word("paramsSize");
+    u32 params_size = word(control_head_.params_size);
     if (params_size > request.payload.size() - fixed) return failed(abi::NV_ERR_INVALID_PARAM_STRUCT);
     gsp::ControlCall call;
-    call.object = {word("hClient"), word("hObject")};
-    call.cmd = word("cmd");
+    call.object = {word(control_head_.client), word(control_head_.object)};
+    call.cmd = word(control_head_.cmd);
     call.params = std::span<u8>(request.payload).subspan(fixed, params_size);
     u32 status = 0;
-    if (abi::RMAPI_RPC_FLAGS_SERIALIZED::get(word("flags")) != 0) {
+    if (abi::RMAPI_RPC_FLAGS_SERIALIZED::get(word(control_head_.flags)) != 0) {
         kernel_.unmodelled().refused(fmt::format("control {:#010x} {} serialized", call.cmd, abi::control_name(call.cmd)), kernel_.now());
         status = abi::NV_ERR_NOT_SUPPORTED;
     } else {
         status = control(call);
     }
-    std::optional<FieldPlace> place = field_place(version_, kControlStruct, "status");
-    if (place) abi::store(std::span<u8>(request.payload), status, place->offset);
+    abi::store(std::span<u8>(request.payload), status, control_head_.status);
     Reply reply = answered(std::move(request.payload));
     reply.status = status;
     return reply;

@@ -115,6 +115,13 @@ TEST_CASE("P06: a firmware that never answers is given up after 6 s with Xid 119
         CHECK(took < SimTime::from_s(6) + SimTime::from_ms(5));
         CHECK(bench.notes.find("Xid (PCI:0000:01:00): 119,") != std::string::npos);
         CHECK(bench.notes.find("NV_VGPU_MSG_FUNCTION_GSP_RM_ALLOC") != std::string::npos);
+        // The history: newest first, with names, numbers, sequence, times; events of the boot below.
+        CHECK(bench.notes.find("RPC history (CPU -> GSP): the last ") != std::string::npos);
+        CHECK(bench.notes.find("  0 103 GSP_RM_ALLOC seq ") != std::string::npos);
+        CHECK(bench.notes.find("no reply 0x00002080 NV20_SUBDEVICE_0") != std::string::npos);
+        CHECK(bench.notes.find("  -1 103 GSP_RM_ALLOC seq ") != std::string::npos);
+        CHECK(bench.notes.find("RPC event history (CPU <- GSP): the last 1 of 1") != std::string::npos);
+        CHECK(bench.notes.find("GSP_RUN_CPU_SEQUENCER seq 0") != std::string::npos);
         start = bench.kernel.now();
         CHECK(bench.alloc(client, 0x80, 0x2080, abi::NV20_SUBDEVICE_0) == abi::NV_ERR_RESET_REQUIRED);
         CHECK(bench.kernel.now() - start < SimTime::from_ms(1));

@@ -87,7 +87,7 @@ TEST_CASE("header rules name field, rule and a right value") {
     CHECK(bad([](auto& h) { h.entryOff = 0x40000; h.msgCount = 0; }) == "size");
     abi::msgqTxHeader copy = good;
     copy.msgCount = 64;
-    CHECK(msgq::check_header(copy, 0)->text() == "msgCount is 0x40, must be (size - entryOff) / msgSize (0x3f would do)");
+    CHECK(msgq::check_header(copy, 0)->text() == "msgCount is 0x40, must be (size - entryOff) / msgSize (0x3f would do; see msgqRxLink)");
 }
 
 TEST_CASE("checksum folds the padded words and cancels itself") {

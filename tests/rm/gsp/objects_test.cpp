@@ -90,7 +90,7 @@ TEST_CASE("P10: an unknown control is refused by name with its parameters untouc
     CHECK(bench.control_bytes(kInternal, kInternalSubdevice, 0x20801FFE, params) == abi::NV_ERR_NOT_SUPPORTED);
     CHECK(params == std::vector<u8>(24, 0xA5));
     std::vector<u8> legacy(8);
-    CHECK(bench.control_bytes(kInternal, kInternalSubdevice, 0x20808159, legacy) == abi::NV_ERR_NOT_SUPPORTED);
+    CHECK(bench.control_bytes(kInternal, kInternalSubdevice, 0x20808ABC, legacy) == abi::NV_ERR_NOT_SUPPORTED);
     CHECK(bench.kernel.unmodelled().entries().count("control 0x20801ffe (no public name)") == 1);
     CHECK(bench.kernel.unmodelled().entries().at("control 0x20801ffe (no public name)").detail == "24 bytes");
 }
