@@ -7,6 +7,7 @@
 #include "gpu_model/engine/method_table.h"
 #include "guest_harness/cli/command.h"
 #include "guest_harness/trace/names.h"
+#include "rm/uvm_facts.h"
 #include "rm/versions.h"
 
 namespace harness::cli {
@@ -17,6 +18,7 @@ struct Options {
     bool json = false;
     bool controls = false;
     bool classes = false;
+    bool uvm = false;
 };
 
 std::string_view build_text() {
@@ -70,10 +72,15 @@ void add_info(Program& program, Outcome&) {
     sub.flag("--json", options->json, "print one JSON object");
     sub.flag("--controls", options->controls, "every RM control known by name");
     sub.flag("--classes", options->classes, "every RM class known by name");
+    sub.flag("--uvm", options->uvm, "every ioctl of UVM that is answered: struct, rung, source");
     sub.action([options] {
         if (options->controls || options->classes) {
             for (const trace::IdName& row : options->controls ? trace::all_controls() : trace::all_classes())
                 print(fmt::format("0x{:08x} {} {}\n", row.id, row.name, row.bytes));
+        } else if (options->uvm) {
+            for (const rm::UvmFact& fact : rm::uvm_facts())
+                print(fmt::format("0x{:08x} {:<45} {:<14} {:>5} bytes  {:<11} {}\n", fact.number, fact.name, fact.node,
+                                  fact.bytes, fact.rung, fact.source));
         } else if (options->json) {
             print_json();
         } else {
