@@ -145,7 +145,8 @@ TEST_CASE("MUFU stays near what hardware was measured to give") {
         const sim::i64 difference = sim::i64{got & 0x7fff'ffff} - sim::i64{want & 0x7fff'ffff};
         count.most = std::max(count.most, static_cast<u64>(difference < 0 ? -difference : difference));
         count.absolute =
-            std::max(count.absolute, std::abs(double{std::bit_cast<float>(got)} - double{std::bit_cast<float>(want)}));
+            std::max(count.absolute, std::abs(static_cast<double>(std::bit_cast<float>(got)) -
+                                             static_cast<double>(std::bit_cast<float>(want))));
     }
     REQUIRE(counts.size() == functions.size());
     for (const char* exact : {"rcp", "rsq", "sqrt", "ex2", "rcp64h", "rsq64h"}) {

@@ -189,8 +189,9 @@ TEST_CASE("the UVM calls of recorded CUDA programs are answered as they were") {
     }
     REQUIRE(programs.size() == 3);
     int calls = 0;
-    for (const auto& [program_name, rows] : programs) {
-        INFO(program_name);
+    for (const auto& program_rows : programs) {
+        const auto& rows = program_rows.second;
+        INFO(program_rows.first);
         Fixture bench;
         bench.run([&, &lines = rows] {
             Program program(bench);
@@ -208,7 +209,7 @@ TEST_CASE("the UVM calls of recorded CUDA programs are answered as they were") {
             for (int fd : {UvmBench::kUvmFd, UvmBench::kMmFd, bench.gpu_fd, bench.control_fd})
                 CHECK(bench.driver().close(bench.caller, fd) == 0);
         });
-        for (const auto& [key, entry] : bench.machine.kernel().unmodelled().entries()) FAIL_CHECK(key);
+        for (const auto& entry : bench.machine.kernel().unmodelled().entries()) FAIL_CHECK(entry.first);
     }
     CHECK(calls == 451);
 }
