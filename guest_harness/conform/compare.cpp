@@ -30,8 +30,25 @@ struct Rule {
 };
 constexpr Rule kRules[] = {
 #define ANSWER_RULE(escape, what, block, offset, bytes, reason) {abi::escape, what, block, offset, bytes, reason},
+#define STATUS_RULE(escape, what, theirs, ours, reason)
 #include "guest_harness/conform/rules.def"
 #undef ANSWER_RULE
+#undef STATUS_RULE
+};
+
+struct StatusRule {
+    u32 escape;
+    u32 what;
+    u32 theirs;
+    u32 ours;
+    std::string_view reason;
+};
+constexpr StatusRule kStatusRules[] = {
+#define ANSWER_RULE(escape, what, block, offset, bytes, reason)
+#define STATUS_RULE(escape, what, theirs, ours, reason) {abi::escape, what, theirs, ours, reason},
+#include "guest_harness/conform/rules.def"
+#undef ANSWER_RULE
+#undef STATUS_RULE
 };
 
 enum class Compared : u8 { Bytes, Status };
@@ -56,10 +73,26 @@ bool ruled_out(const Step& step, std::size_t block, std::size_t offset) {
     if (block != 0 && control != 0 && compares_status_only(control)) return true;
     const u32 escape = escape_number(step);
     const u32 what = control != 0 ? control : class_id(step);
+    // Rules call the struct block 0, wherever it is.
+    const std::optional<std::size_t> outer = struct_block(step);
+    if (block == 0 && outer != 0) return false;
+    const std::size_t named = block == outer ? 0 : block;
     return std::any_of(std::begin(kRules), std::end(kRules), [&](const Rule& rule) {
-        return rule.escape == escape && (rule.what == 0 || rule.what == what) && rule.block == block &&
+        return rule.escape == escape && (rule.what == 0 || rule.what == what) && rule.block == named &&
                offset >= rule.offset && offset - rule.offset < rule.bytes;
     });
+}
+
+// Why the two statuses may differ; empty: they may not.
+std::string_view status_reason(const Step& step, u32 theirs, u32 ours) {
+    const u32 control = control_id(step);
+    const u32 what = control != 0 ? control : class_id(step);
+    for (const StatusRule& rule : kStatusRules) {
+        if (rule.escape == escape_number(step) && (rule.what == 0 || rule.what == what) && rule.theirs == theirs && rule.ours == ours) {
+            return rule.reason;
+        }
+    }
+    return {};
 }
 
 u32 u32_at(const std::vector<u8>& bytes, std::size_t offset) {
@@ -94,15 +127,17 @@ std::optional<Difference> first_difference(const Sequence& recorded, const std::
         const Step& step = recorded.steps[i];
         const Reply& theirs = recorded.replies[i];
         const Reply& ours = model[i];
-        Difference difference{recorded.seed, i, describe(step), {}};
+        Difference difference{recorded.seed, i, describe(step), {}, {}};
         if (theirs.result != ours.result) {
             difference.cause += fmt::format(": {}, the model {}", result_text(theirs.result), result_text(ours.result));
             return difference;
         }
-        if (const std::optional<u32> offset = status_offset(step); offset && !theirs.blocks.empty()) {
-            const u32 their_status = u32_at(theirs.blocks[0], *offset);
-            const u32 our_status = u32_at(ours.blocks[0], *offset);
+        if (const std::optional<u32> offset = status_offset(step)) {
+            const std::size_t block = struct_block(step).value_or(0);
+            const u32 their_status = u32_at(theirs.blocks[block], *offset);
+            const u32 our_status = u32_at(ours.blocks[block], *offset);
             if (their_status != our_status) {
+                difference.ruled = status_reason(step, their_status, our_status);
                 difference.cause += fmt::format(": {}, the model {}", status_text(their_status), status_text(our_status));
                 return difference;
             }
@@ -142,11 +177,12 @@ Comparison compare(const std::vector<Sequence>& recorded, const MachineOptions& 
             const Step& step = sequence.steps[i];
             const Reply& reply = sequence.replies[i];
             const std::optional<u32> offset = status_offset(step);
-            const bool refused = offset && !reply.blocks.empty() && u32_at(reply.blocks[0], *offset) != abi::NV_OK;
+            const bool refused = offset && u32_at(reply.blocks[struct_block(step).value_or(0)], *offset) != abi::NV_OK;
             if (reply.result < 0 || refused) ++comparison.failed_calls;
             comparison.ruled_bytes += count_ruled(step, reply);
         }
-        if (difference) comparison.differences.push_back(*difference);
+        if (difference && !difference->ruled.empty()) ++comparison.ruled;
+        else if (difference) comparison.differences.push_back(*difference);
         progress(comparison.sequences);
     }
     return comparison;
@@ -171,8 +207,9 @@ std::string Comparison::text() const {
         if (!group.first->detail.empty()) text += " (" + group.first->detail + ")";
         text += fmt::format("; first: seed {}, step {}\n", group.first->seed, group.first->step);
     }
-    text += fmt::format("{} sequences, {} equal, {} different; {} steps compared, {} of them refused calls; {} bytes left out by rule\n",
-                        sequences, equal(), differences.size(), steps, failed_calls, ruled_bytes);
+    text += fmt::format("{} sequences, {} equal, {} end at a status that a rule explains, {} different\n", sequences, equal(), ruled,
+                        differences.size());
+    text += fmt::format("{} steps compared, {} of them refused calls; {} bytes left out by rule\n", steps, failed_calls, ruled_bytes);
     return text;
 }
 

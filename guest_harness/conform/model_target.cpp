@@ -23,6 +23,8 @@ public:
         if (!bytes.empty()) std::memcpy(bytes_.data() + (address - kArenaAddress), bytes.data(), bytes.size());
         return true;
     }
+    // No GPU reads what a sequence gives it, so mapped pages are enough.
+    bool share(u64 address, gpu::SysPa, u64 bytes) override { return mapped(address, bytes); }
     u8* data() { return bytes_.data(); }
 
 private:

@@ -124,7 +124,8 @@ private:
         const Step::Definition& definition = *step.defines;
         if (handles_.size() <= definition.index) handles_.resize(definition.index + 1, 0);
         const std::optional<u32> status = status_offset(step);
-        if (result != 0 || !status || read(at(step, 0) + *status, 4) != abi::NV_OK) return;
+        if (result != 0 || !status || struct_block(step) != 0) return;
+        if (read(at(step, 0) + *status, 4) != abi::NV_OK) return;
         u8* place = at(step, 0) + definition.offset;
         handles_[definition.index] = static_cast<u32>(read(place, 4));
         std::fill_n(place, 4, u8{0});

@@ -35,16 +35,9 @@ bool is_transfer(const Step& step) {
     return step.kind == StepKind::Ioctl && abi::IOC_NR::get(step.request) == abi::NV_ESC_IOCTL_XFER_CMD;
 }
 
-// The block that holds the escape's own struct: the argument, or what NV_ESC_IOCTL_XFER_CMD points to.
 const std::vector<u8>* struct_of(const Step& step) {
-    if (step.kind != StepKind::Ioctl || step.blocks.empty()) return nullptr;
-    if (!is_transfer(step)) return &step.blocks[0].bytes;
-    for (const Hole& hole : step.holes) {
-        if (hole.block == 0 && hole.offset == kXferPointer && hole.symbol == Symbol::Pointer) {
-            return &step.blocks[hole.index].bytes;
-        }
-    }
-    return nullptr;
+    const std::optional<std::size_t> block = struct_block(step);
+    return block ? &step.blocks[*block].bytes : nullptr;
 }
 
 json to_json(const Step& step) {
@@ -210,6 +203,15 @@ std::vector<Sequence> from_text(std::string_view text, Source& source) {
     return sequences;
 }
 
+std::optional<std::size_t> struct_block(const Step& step) {
+    if (step.kind != StepKind::Ioctl || step.blocks.empty()) return std::nullopt;
+    if (!is_transfer(step)) return 0;
+    for (const Hole& hole : step.holes) {
+        if (hole.block == 0 && hole.offset == kXferPointer && hole.symbol == Symbol::Pointer) return hole.index;
+    }
+    return std::nullopt;
+}
+
 u32 escape_number(const Step& step) {
     if (step.kind != StepKind::Ioctl) return 0;
     if (is_transfer(step)) return step.blocks.empty() ? 0 : read_u32(step.blocks[0].bytes, 0) & 0xFF;
@@ -225,12 +227,18 @@ u32 class_id(const Step& step) {
     const std::vector<u8>* bytes = struct_of(step);
     const u32 number = escape_number(step);
     if (bytes == nullptr || (number != abi::NV_ESC_RM_ALLOC && number != abi::NV_ESC_RM_ALLOC_MEMORY)) return 0;
+    // The chip's own classes are named as Turing's.
+    constexpr u32 kNames[kChipClasses] = {abi::TURING_USERMODE_A, abi::TURING_CHANNEL_GPFIFO_A, abi::TURING_COMPUTE_A,
+                                          abi::TURING_DMA_COPY_A};
+    for (const Hole& hole : step.holes) {
+        if (hole.symbol == Symbol::Class) return kNames[hole.index];
+    }
     return read_u32(*bytes, 12);
 }
 
 std::optional<u32> status_offset(const Step& step) {
     const std::vector<u8>* bytes = struct_of(step);
-    if (bytes == nullptr || is_transfer(step)) return std::nullopt;
+    if (bytes == nullptr) return std::nullopt;
     const std::size_t size = bytes->size();
     switch (escape_number(step)) {
         case abi::NV_ESC_RM_ALLOC: return size == 32 ? 28 : 40;

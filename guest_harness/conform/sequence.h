@@ -89,7 +89,9 @@ std::string describe(const Step& step);
 u32 escape_number(const Step& step);
 u32 control_id(const Step& step);
 u32 class_id(const Step& step);
-// Offset of the status in the argument of an RM call. Empty: the call has none.
+// Where the escape's own struct is: the argument, or what NV_ESC_IOCTL_XFER_CMD points to. Empty: nowhere.
+std::optional<std::size_t> struct_block(const Step& step);
+// Offset of the status in the struct of an RM call. Empty: the call has none.
 std::optional<u32> status_offset(const Step& step);
 
 }  // namespace harness::conform

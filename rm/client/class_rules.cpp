@@ -79,6 +79,18 @@ bool allows_parent(const abi::ResourceRow& row, std::string_view internal_class)
     return false;
 }
 
+// Source: each class's CanCopy_IMPL; a class that has none cannot be copied (resCanCopy_IMPL).
+bool can_copy(std::string_view internal_class) {
+    static constexpr std::string_view kCopied[] = {
+        "SystemMemory",    "VideoMemory",    "VirtualMemory",           "VirtualMemoryRange",          "ExtendedGpuMemory",
+        "RegisterMemory",  "OsDescMemory",   "PhysicalMemory",          "MemoryList",                  "MemoryHwResources",
+        "MemoryFabric",    "FlaMemory",      "MemoryFabricImportV2",    "MemoryMulticastFabric",       "ConsoleMemory",
+        "SyncpointMemory", "UserModeApi",    "GpuUserSharedData",       "KernelHostVgpuDeviceApi",     "VaSpaceApi",
+        "KernelCtxShareApi", "KernelChannelGroupApi", "GPUInstanceSubscription", "ComputeInstanceSubscription",
+    };
+    return std::find(std::begin(kCopied), std::end(kCopied), internal_class) != std::end(kCopied);
+}
+
 bool missing_on_tu104(const abi::ResourceRow& row) {
     bool chip_class =
         std::find(std::begin(kChipTypes), std::end(kChipTypes), row.internal_class) != std::end(kChipTypes);

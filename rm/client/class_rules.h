@@ -32,6 +32,8 @@ inline bool reaches_gsp(const abi::ResourceRow& row) {
 
 // Some type of the kernel driver exports the control.
 bool control_exported(u32 number);
+// Whether RM_DUP_OBJECT copies objects of an internal class.
+bool can_copy(std::string_view internal_class);
 // A type exports its own controls and those of what it is derived from.
 bool control_exported_by(u32 number, std::string_view internal_class);
 

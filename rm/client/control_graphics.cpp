@@ -93,7 +93,8 @@ Status ControlUnit::graphics_caps(ControlCall& call) {
 Status ControlUnit::graphics_context_bytes(ControlCall& call) {
     auto params = call.read<NV2080_CTRL_GR_GET_CTX_BUFFER_SIZE_PARAMS>();
     Object* channel = call.client.find(params.hChannel);
-    if (channel == nullptr || channel->as<ChannelData>() == nullptr) return NV_ERR_INVALID_CHANNEL;
+    if (channel == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
+    if (channel->as<ChannelData>() == nullptr) return NV_ERR_INVALID_CHANNEL;
     auto sizes = context_.adapter.graphics<NV2080_CTRL_INTERNAL_STATIC_GR_GET_CONTEXT_BUFFERS_INFO_PARAMS>(
         NV2080_CTRL_CMD_INTERNAL_STATIC_KGR_GET_CONTEXT_BUFFERS_INFO);
     u64 total = 0;

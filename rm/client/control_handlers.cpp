@@ -12,6 +12,8 @@ namespace {
 
 constexpr u32 kNoGpu = 0xFFFFFFFF;           // NV0000_CTRL_GPU_INVALID_ID
 constexpr u32 kInvalidChannel = 0xFFFFFFFF;  // NV0080_CTRL_FIFO_GET_CHANNELLIST_INVALID_CHANNEL
+// NV0000_CTRL_SLI_STATUS_INVALID_GPU_COUNT and _GPU_NOT_SUPPORTED. Observed: what a single GPU says.
+constexpr u32 kSliStatus = 0x41;
 constexpr u32 kListBytesMax = 1u << 20;      // RMAPI_PARAM_COPY_MAX_PARAMS_SIZE
 constexpr u32 kGidBytes = 16;
 
@@ -46,6 +48,12 @@ void put_text(std::span<u8> bytes, u64 offset, std::string_view text) {
 
 Status ControlUnit::zeroes(ControlCall& call) {
     std::fill(call.params.begin(), call.params.end(), u8{0});
+    return NV_OK;
+}
+
+// The count comes first; what lies behind it stays the caller's.
+Status ControlUnit::empty_list(ControlCall& call) {
+    store(call.params, u32{0});
     return NV_OK;
 }
 
@@ -94,19 +102,24 @@ Status ControlUnit::gpu_attach_ids(ControlCall& call) {
             return NV_ERR_INVALID_ARGUMENT;
         }
     }
-    params.failedId = kNoGpu;
-    call.write(params);
-    return NV_OK;
+    return NV_OK;  // failedId is left as it was
+}
+
+// A GPU is in use while some client has a device on it.
+bool ControlUnit::device_in_use() const {
+    for (const auto& [handle, client] : context_.server.clients())
+        if (client.on_gsp) return true;
+    return false;
 }
 
 Status ControlUnit::gpu_id_info(ControlCall& call) {
     auto params = call.read<NV0000_CTRL_GPU_GET_ID_INFO_PARAMS>();
     if (params.gpuId != gpu_id()) return NV_ERR_INVALID_ARGUMENT;
-    params.gpuFlags = NV0000_CTRL_GPU_ID_INFO_IN_USE::make(context_.adapter.started() ? 1 : 0);
+    params.gpuFlags = NV0000_CTRL_GPU_ID_INFO_IN_USE::make(device_in_use() ? 1 : 0);
     params.deviceInstance = 0;
     params.subDeviceInstance = 0;
-    params.sliStatus = 0;
-    params.boardId = kNoGpu;
+    params.sliStatus = kSliStatus;
+    params.boardId = gpu_id();
     params.gpuInstance = 0;
     params.numaId = -1;
     call.write(params);
@@ -118,8 +131,9 @@ Status ControlUnit::gpu_id_info_v2(ControlCall& call) {
     if (params.gpuId != gpu_id()) return NV_ERR_INVALID_ARGUMENT;
     params = {};
     params.gpuId = gpu_id();
-    params.gpuFlags = NV0000_CTRL_GPU_ID_INFO_IN_USE::make(context_.adapter.started() ? 1 : 0);
-    params.boardId = kNoGpu;
+    params.gpuFlags = NV0000_CTRL_GPU_ID_INFO_IN_USE::make(device_in_use() ? 1 : 0);
+    params.sliStatus = kSliStatus;
+    params.boardId = gpu_id();
     params.numaId = -1;
     call.write(params);
     return NV_OK;
@@ -206,9 +220,23 @@ Status ControlUnit::device_channel_list(ControlCall& call) {
 
 Status ControlUnit::subdevice_set_notification(ControlCall& call) {
     auto params = call.read<NV2080_CTRL_EVENT_SET_NOTIFICATION_PARAMS>();
+    // An event must hang on the subdevice already.
+    bool awaited = false;
+    for (auto& [handle, client] : context_.server.clients()) {
+        for (auto& [number, object] : client.objects) {
+            EventData* event = object.as<EventData>();
+            if (event == nullptr || event->source_client != call.client.handle) continue;
+            awaited = awaited || event->source == call.object.handle;
+        }
+    }
+    if (!awaited) return NV_ERR_INVALID_STATE;
     if (params.event >= NV2080_NOTIFIERS_MAXCOUNT) return NV_ERR_INVALID_ARGUMENT;
+    if (params.event == NV2080_NOTIFIERS_TIMER) return NV_ERR_INVALID_ARGUMENT;  // it has a control of its own
     if (params.action > NV2080_CTRL_EVENT_SET_NOTIFICATION_ACTION_REPEAT) return NV_ERR_INVALID_ARGUMENT;
-    call.object.as<SubdeviceData>()->notify_actions[params.event] = params.action;
+    u32& action = call.object.as<SubdeviceData>()->notify_actions[params.event];
+    bool disables = params.action == NV2080_CTRL_EVENT_SET_NOTIFICATION_ACTION_DISABLE;
+    if (!disables && action != NV2080_CTRL_EVENT_SET_NOTIFICATION_ACTION_DISABLE) return NV_ERR_INVALID_STATE;
+    action = params.action;
     return NV_OK;
 }
 
@@ -306,7 +334,8 @@ Status ControlUnit::channel_class_engine(ControlCall& call) {
     Object* object = call.client.find(params.hObject);
     if (object == nullptr || object->parent != call.object.handle) return NV_ERR_OBJECT_NOT_FOUND;
     params.classID = object->class_id;
-    params.engineID = call.object.as<ChannelData>()->engine;
+    EngineObjectData* engine = object->as<EngineObjectData>();
+    params.engineID = engine != nullptr ? engine->engine : call.object.as<ChannelData>()->engine;
     params.classEngineID = object->class_id;
     call.write(params);
     return NV_OK;

@@ -188,9 +188,20 @@ Status ControlUnit::device_va_caps(ControlCall& call) {
     asked.compressionPageSize = kPage64K;
     asked.dualPageTableSupported = 1;
     asked.idealVRAMPageSize = kPage2M;
-    asked.vaRangeLo = kFirstClientVa;
+    asked.vaRangeLo = kVaStart;
     call.write(asked);
     return NV_OK;
+}
+
+// The policy of every object of the client that has none of its own.
+Status ControlUnit::client_inherited_policy(ControlCall& call) {
+    auto params = call.read<NV0000_CTRL_CLIENT_SET_INHERITED_SHARE_POLICY_PARAMS>();
+    const RS_SHARE_POLICY& policy = params.sharePolicy;
+    Status status = call.object.share({policy.target, policy.accessMask.limbs[0], policy.type, policy.action});
+    if (status != NV_OK || policy.type != SharePolicy::kClient) return status;
+    // The driver asks for the client that is named only after it took the policy.
+    bool named = policy.target == call.client.handle || context_.server.find_client(policy.target) != nullptr;
+    return named || (policy.action & SharePolicy::kRevoke) != 0 ? NV_OK : NV_ERR_INVALID_OBJECT_HANDLE;
 }
 
 // Counts the device's requests; only the first and the last reach the firmware.
@@ -240,7 +251,7 @@ Status ControlUnit::subdevice_perf_boost(ControlCall& call) {
     told.duration = params.duration;
     std::vector<u8> bytes(sizeof(told));
     store(std::span<u8>(bytes), told);
-    ControlCall internal{call.client, call.object, NV2080_CTRL_CMD_INTERNAL_PERF_BOOST_SET_2X, bytes, call.user, call.privileged};
+    ControlCall internal{call.client, call.object, NV2080_CTRL_CMD_INTERNAL_PERF_BOOST_SET_2X, bytes, call.user, call.privileged, true};
     return forward(internal);
 }
 
@@ -253,7 +264,7 @@ Status ControlUnit::subdevice_ce_all_caps(ControlCall& call) {
 }
 
 Status ControlUnit::forward_as(ControlCall& call, u32 cmd) {
-    ControlCall internal{call.client, call.object, cmd, call.params, call.user, call.privileged};
+    ControlCall internal{call.client, call.object, cmd, call.params, call.user, call.privileged, call.at_root};
     return forward(internal);
 }
 

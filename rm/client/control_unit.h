@@ -14,6 +14,7 @@ struct ControlCall {
     std::span<u8> params;
     UserMemory& user;  // for lists that the parameters point to
     bool privileged = false;
+    bool at_root = false;  // the parameters are in the layout of 570.144, whatever version runs
 
     template <typename T>
     T read() const {
@@ -45,6 +46,7 @@ private:
     Status unknown(const ControlCall& call);
 
     Status zeroes(ControlCall& call);
+    Status empty_list(ControlCall& call);
     Status accept(ControlCall& call);
     Status system_build_version(ControlCall& call);
     Status gpu_attached_ids(ControlCall& call);
@@ -95,6 +97,7 @@ private:
     Status gpu_drain_state(ControlCall& call);
     Status gpu_attach_id(ControlCall& call);
     Status gpu_detach_ids(ControlCall& call);
+    Status client_inherited_policy(ControlCall& call);
     Status device_fb_caps(ControlCall& call);
     Status device_virtualization_mode(ControlCall& call);
     Status device_va_caps(ControlCall& call);
@@ -115,6 +118,7 @@ private:
     Status channel_token(ControlCall& call);
     Status channel_token_index(ControlCall& call);
 
+    bool device_in_use() const;
     u32 gpu_id() const { return context_.adapter.pci().location().gpu_id(); }
 
     Context& context_;

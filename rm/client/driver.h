@@ -88,6 +88,7 @@ private:
         u32 class_id = 0;
         u64 params = 0;  // user address
         u64 rights = 0;  // user address of an RS_ACCESS_MASK
+        bool serialized = false;  // the parameters claim to be in FINN's form
     };
     Status alloc(const IoctlCall& call, AllocRequest& request);
     // The class's parameters are here already, in the layout of the version.
@@ -100,12 +101,15 @@ private:
     bool may_dup(const ClientEntry& target, const ClientEntry& source, const Object& object) const;
     Status dup_object(const IoctlCall& call, abi::NVOS55_PARAMETERS& params);
     Status dup_into(ClientEntry& target, NvHandle parent, NvHandle& object, Object& original);
-    static Status share_object(Object& object, const SharePolicy& policy);
+    Status dup_va_space(ClientEntry& target, NVOS55_PARAMETERS& params, Object& original);
+    static Status lock_user_pages(const IoctlCall& call, const NVOS02_PARAMETERS& params);
     Status alloc_client(const IoctlCall& call, AllocRequest& request, std::vector<u8>& params);
     Status construct(AllocCall& call);
     Status construct_device(AllocCall& call);
     Status construct_subdevice(AllocCall& call);
+    static Status construct_third_party(AllocCall& call);
     Status construct_on_gsp(AllocCall& call);
+    static u32 engine_of(const AllocCall& call, const ChannelData& channel);
     Status free_object(ClientEntry& client, NvHandle object);
     void free_client(NvHandle client);
     void destroy(ClientEntry& client, NvHandle object);

@@ -9,6 +9,7 @@
 #include "rm/abi/nv_ioctl.h"
 #include "rm/abi/nvos.h"
 #include "rm/client/driver.h"
+#include "rm/client/embedded_lists.h"
 #include "rm/client/named_view.h"
 
 namespace rm::client {
@@ -18,6 +19,7 @@ namespace {
 constexpr u64 kIoctlBytesMax = 16384;       // NV_ABSOLUTE_MAX_IOCTL_SIZE
 constexpr u64 kControlBytesMax = 1u << 20;  // RMAPI_PARAM_COPY_MAX_PARAMS_SIZE
 constexpr u32 kFlagsIrqlOrBypass = 0x3;     // NVOS54_FLAGS_IRQL_RAISED, NVOS54_FLAGS_LOCK_BYPASS
+constexpr u32 kFlagsFinnSerialized = 0x1;   // NVOS64_FLAGS_FINN_SERIALIZED
 using CTRL_CMD_CATEGORY = Field<13, 8>;
 using CTRL_CMD_INDEX = Field<7, 0>;
 constexpr u32 kVersionRelaxed = '1';
@@ -160,6 +162,7 @@ i64 Driver::esc_alloc(IoctlCall& call) {
     if (wide) {
         auto params = take<NVOS64_PARAMETERS>(call.bytes);
         request.rights = params.pRightsRequested;
+        request.serialized = (params.flags & kFlagsFinnSerialized) != 0;
         params.status = alloc(call, request);
         params.hClass = narrow.hClass;
         params.hObjectNew = request.object;
@@ -215,8 +218,10 @@ Status Driver::control(const IoctlCall& call, NVOS54_PARAMETERS& params) {
     bool skip_copy_in = known && (row->flags & RMCTRL_FLAGS_CACHEABLE) != 0;
     if (!bytes.empty() && !skip_copy_in && !call.caller.memory.read(params.params, bytes))
         return NV_ERR_INVALID_ADDRESS;
+    Status status = known ? check_embedded_lists(version_, cmd, call.caller.memory, bytes) : NV_OK;
+    if (status != NV_OK) return call.caller.memory.write(params.params, bytes) ? status : NV_ERR_INVALID_ADDRESS;
     ClientEntry* client = nullptr;
-    Status status = server_.client_for(params.hClient, FileTable::owner_of(call.file), NV_ERR_INVALID_CLIENT, &client);
+    status = server_.client_for(params.hClient, FileTable::owner_of(call.file), NV_ERR_INVALID_CLIENT, &client);
     if (status != NV_OK) return status;
     Object* object = client->find(params.hObject);
     if (object == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
@@ -283,8 +288,12 @@ i64 Driver::esc_map_memory_dma(IoctlCall& call) {
     map.length = params.get("length");
     map.flags = params.get32("flags");
     map.dma_offset = params.get("dmaOffset");
-    Status status = server_.client_for(params.get32("hClient"), FileTable::owner_of(call.file),
-                                       NV_ERR_INVALID_OBJECT_HANDLE, &client);
+    // A mapping of nothing is refused before its client is looked at.
+    Status status = map.length == 0 ? NV_ERR_INVALID_LIMIT : NV_OK;
+    if (status == NV_OK) {
+        status = server_.client_for(params.get32("hClient"), FileTable::owner_of(call.file),
+                                    NV_ERR_INVALID_OBJECT_HANDLE, &client);
+    }
     if (status == NV_OK && client->find(params.get32("hDevice")) == nullptr) status = NV_ERR_OBJECT_NOT_FOUND;
     if (status == NV_OK) status = memory_.map_dma(*client, params.get32("hDma"), map);
     if (status == NV_OK) params.set("dmaOffset", map.dma_offset);

@@ -13,13 +13,10 @@ namespace rm::client {
 namespace {
 
 constexpr u32 kPartitionStride = 256;  // what every allocation answers
-constexpr u16 kShareTypeMax = 8;       // RS_SHARE_TYPE_MAX
+constexpr u32 kFreeFlagsHandleProvided = 1;  // NVOS32_FREE_FLAGS_MEMORY_HANDLE_PROVIDED
 constexpr u64 kHeapLimitMax = (u64{1} << 40) - 1;
 using NVOS32_ATTR2_USE_EGM = Field<24, 24>;
 using RS_ACCESS_DUP = Field<0, 0>;  // RS_ACCESS_DUP_OBJECT
-
-enum ShareType : u16 { kShareNone, kShareAll, kShareToken, kShareClient, kSharePid, kSharePartition, kShareGpu, kShareFm };
-enum ShareAction : u8 { kRevoke = 1, kRequire = 2, kCompose = 4 };
 
 // NVOS32's data for each function that allocates is a struct with these names in another order.
 template <typename Data>
@@ -85,7 +82,6 @@ i64 Driver::esc_alloc_memory(IoctlCall& call) {
 }
 
 Status Driver::alloc_memory(const IoctlCall& call, NVOS02_PARAMETERS& params) {
-    if (params.limit > kHeapLimitMax) return NV_ERR_INVALID_ARGUMENT;
     AllocRequest request;
     request.client = params.hRoot;
     request.parent = params.hObjectParent;
@@ -94,6 +90,7 @@ Status Driver::alloc_memory(const IoctlCall& call, NVOS02_PARAMETERS& params) {
     u32 attr2 = 0;
     u32 attr = attributes_of_os02(params.flags, &attr2);
     if (params.hClass == NV01_MEMORY_SYSTEM_OS_DESCRIPTOR) {
+        if (Status status = lock_user_pages(call, params); status != NV_OK) return status;
         NV_OS_DESC_MEMORY_ALLOCATION_PARAMS described{};
         described.flags = NVOS32_ALLOC_FLAGS_MEMORY_HANDLE_PROVIDED;
         described.attr = attr;
@@ -107,6 +104,7 @@ Status Driver::alloc_memory(const IoctlCall& call, NVOS02_PARAMETERS& params) {
         context_.refused(fmt::format("RM_ALLOC_MEMORY of class 0x{:04x}", params.hClass), "an old form of RM_ALLOC");
         return NV_ERR_INVALID_CLASS;
     }
+    if (params.limit > kHeapLimitMax) return NV_ERR_INVALID_ARGUMENT;
     NV_MEMORY_ALLOCATION_PARAMS memory{};
     memory.owner = params.hRoot;
     memory.flags = NVOS32_ALLOC_FLAGS_MEMORY_HANDLE_PROVIDED;
@@ -117,6 +115,23 @@ Status Driver::alloc_memory(const IoctlCall& call, NVOS02_PARAMETERS& params) {
     Status status = alloc_object(call, request, bytes);
     if (status == NV_OK) params.limit = load_prefix<NV_MEMORY_ALLOCATION_PARAMS>(bytes).limit;
     return status;
+}
+
+// What escape.c does for user pages before the resource manager hears of them: the client may not even exist.
+Status Driver::lock_user_pages(const IoctlCall& call, const NVOS02_PARAMETERS& params) {
+    bool here = NVOS02_FLAGS_LOCATION::get(params.flags) == NVOS02_FLAGS_LOCATION_PCI;
+    if (!here || NVOS02_FLAGS_MAPPING::get(params.flags) != NVOS02_FLAGS_MAPPING_NO_MAP) return NV_ERR_INVALID_FLAGS;
+    u32 coherency = NVOS02_FLAGS_COHERENCY::get(params.flags);
+    if (coherency != NVOS02_FLAGS_COHERENCY_CACHED && coherency != NVOS02_FLAGS_COHERENCY_WRITE_BACK &&
+        coherency != NVOS02_FLAGS_COHERENCY_UNCACHED)
+        return NV_ERR_INVALID_FLAGS;
+    if (params.pMemory % kPage4K != 0) return NV_ERR_NOT_SUPPORTED;
+    if (params.limit == ~u64{0}) return NV_ERR_INVALID_LIMIT;
+    // Stops at the first page that is not there, so a process pays for no more than it has mapped.
+    std::vector<u8> byte(1);
+    for (u64 done = 0; done <= params.limit; done += kPage4K)
+        if (!call.caller.memory.read(params.pMemory + done, byte)) return NV_ERR_INVALID_ADDRESS;
+    return NV_OK;
 }
 
 // --- VID_HEAP_CONTROL
@@ -152,11 +167,10 @@ Status Driver::vid_heap_control(const IoctlCall& call, NVOS32_PARAMETERS& params
             return status;
         }
         case NVOS32_FUNCTION_FREE: {
+            if ((data.Free.flags & kFreeFlagsHandleProvided) == 0) return NV_ERR_INVALID_ARGUMENT;
             ClientEntry* client = nullptr;
             Status status = server_.client_for(params.hRoot, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
             if (status != NV_OK) return status;
-            params.free = 0;
-            params.total = 0;
             return free_object(*client, data.Free.hMemory);
         }
         case NVOS32_FUNCTION_INFO: {
@@ -174,7 +188,6 @@ Status Driver::vid_heap_control(const IoctlCall& call, NVOS32_PARAMETERS& params
         }
         case NVOS32_FUNCTION_ALLOC_OS_DESCRIPTOR:
         case NVOS32_FUNCTION_ALLOC_TILED_PITCH_HEIGHT:
-        case NVOS32_FUNCTION_DUMP:
         case NVOS32_FUNCTION_REACQUIRE_COMPR:
         case NVOS32_FUNCTION_RELEASE_COMPR:
         case NVOS32_FUNCTION_GET_MEM_ALIGNMENT:
@@ -219,29 +232,49 @@ i64 Driver::esc_dup_object(IoctlCall& call) {
 // A client of the same process may copy; another needs a policy that names it.
 bool Driver::may_dup(const ClientEntry& target, const ClientEntry& source, const Object& object) const {
     if (target.handle == source.handle || target.pid == source.pid) return true;
-    for (const SharePolicy& policy : object.shares) {
+    const Object& root = source.objects.at(source.handle);
+    for (const SharePolicy& policy : object.shares.empty() ? root.shares : object.shares) {
         if (RS_ACCESS_DUP::get(policy.access) == 0) continue;
-        if (policy.type == kShareAll) return true;
-        if (policy.type == kShareClient && policy.target == target.handle) return true;
-        if (policy.type == kSharePid && policy.target == target.pid) return true;
+        if (policy.type == SharePolicy::kAll) return true;
+        if (policy.type == SharePolicy::kClient && policy.target == target.handle) return true;
     }
     return false;
 }
 
 Status Driver::dup_object(const IoctlCall& call, NVOS55_PARAMETERS& params) {
+    // Both clients are found before either is judged.
+    ClientEntry* source = server_.find_client(params.hClientSrc);
+    if (source == nullptr) return NV_ERR_INVALID_OBJECT_HANDLE;
     ClientEntry* target = nullptr;
     Status status = server_.client_for(params.hClient, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &target);
     if (status != NV_OK) return status;
-    ClientEntry* source = server_.find_client(params.hClientSrc);
-    if (source == nullptr) return NV_ERR_INVALID_CLIENT;
     Object* original = source->find(params.hObjectSrc);
-    if (original == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
+    if (original == nullptr || target->find(params.hParent) == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
+    if (!can_copy(original->internal_class())) return NV_ERR_INVALID_ARGUMENT;
+    if (params.hObject != 0) status = target->check_new_handle(params.hObject);
+    if (status != NV_OK) return status;
     if (!may_dup(*target, *source, *original)) {
         context_.note(fmt::format("driver: client 0x{:x} may not copy 0x{:x} of client 0x{:x}: NV_ERR_INSUFFICIENT_PERMISSIONS",
                                   target->handle, original->handle, source->handle));
         return NV_ERR_INSUFFICIENT_PERMISSIONS;
     }
+    if (original->as<VaSpaceData>() != nullptr) return dup_va_space(*target, params, *original);
     return dup_into(*target, params.hParent, params.hObject, *original);
+}
+
+// The same space under another handle: it lives until the last of them goes.
+Status Driver::dup_va_space(ClientEntry& target, NVOS55_PARAMETERS& params, Object& original) {
+    Status status = server_.check_alloc(target, params.hParent, params.hObject, original.row(), true);
+    if (status != NV_OK) return status;
+    status = adapter_.rpc().rm_dup(target.handle, params.hParent, params.hObject, params.hClientSrc, params.hObjectSrc);
+    if (status != NV_OK) return status;
+    u32 number = original.as<VaSpaceData>()->va_space;
+    u32 class_id = original.class_id;
+    Object& copy = server_.insert(target, params.hParent, params.hObject, class_id);
+    copy.data = VaSpaceData{number, true};
+    copy.on_gsp = true;
+    spaces_.retain(number);
+    return NV_OK;
 }
 
 Status Driver::dup_into(ClientEntry& target, NvHandle parent, NvHandle& object, Object& original) {
@@ -264,33 +297,25 @@ Status Driver::dup_into(ClientEntry& target, NvHandle parent, NvHandle& object, 
 
 i64 Driver::esc_share(IoctlCall& call) {
     auto params = load_prefix<NVOS57_PARAMETERS>(call.bytes);
+    const RS_SHARE_POLICY& policy = params.sharePolicy;
     ClientEntry* client = nullptr;
-    params.status = server_.client_for(params.hClient, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
-    Object* object = client != nullptr ? client->find(params.hObject) : nullptr;
-    if (params.status == NV_OK && object == nullptr) params.status = NV_ERR_OBJECT_NOT_FOUND;
-    if (params.status == NV_OK) {
-        const RS_SHARE_POLICY& policy = params.sharePolicy;
-        params.status = share_object(*object, {policy.target, policy.accessMask.limbs[0], policy.type, policy.action});
+    if (policy.type >= SharePolicy::kTypeMax) {
+        params.status = NV_ERR_INVALID_ARGUMENT;  // before its client is looked at
+    } else if (policy.type == SharePolicy::kClient) {
+        // Two clients are found here, and the caller's file is not asked for either.
+        client = server_.find_client(params.hClient);
+        bool both = client != nullptr && server_.find_client(policy.target) != nullptr;
+        params.status = both ? NV_OK : NV_ERR_INVALID_OBJECT_HANDLE;
+    } else {
+        params.status =
+            server_.client_for(params.hClient, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
     }
+    Object* object = params.status == NV_OK ? client->find(params.hObject) : nullptr;
+    if (params.status == NV_OK && object == nullptr) params.status = NV_ERR_OBJECT_NOT_FOUND;
+    if (params.status == NV_OK)
+        params.status = object->share({policy.target, policy.accessMask.limbs[0], policy.type, policy.action});
     store(call.bytes, params);
     return 0;
-}
-
-Status Driver::share_object(Object& object, const SharePolicy& policy) {
-    if (policy.type >= kShareTypeMax) return NV_ERR_INVALID_ARGUMENT;
-    constexpr u8 kKnownActions = kRevoke | kRequire | kCompose;
-    if ((policy.action & ~kKnownActions) != 0) return NV_ERR_INVALID_ARGUMENT;
-    auto same = [&](const SharePolicy& other) { return other.type == policy.type && other.target == policy.target; };
-    // Without COMPOSE a policy takes the place of all others.
-    if ((policy.action & kCompose) == 0) object.shares.clear();
-    if (policy.type == kShareNone) return NV_OK;
-    std::erase_if(object.shares, same);
-    constexpr std::size_t kPoliciesMax = 64;  // bounds what one process may make us keep (model)
-    if ((policy.action & kRevoke) == 0) {
-        if (object.shares.size() == kPoliciesMax) return NV_ERR_INSUFFICIENT_RESOURCES;
-        object.shares.push_back(policy);
-    }
-    return NV_OK;
 }
 
 }  // namespace rm::client

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "rm/abi/all_structs.h"
+#include "rm/abi/engine_types.h"
 #include "rm/client/driver.h"
 
 namespace rm::client {
@@ -10,6 +11,12 @@ namespace rm::client {
 namespace {
 
 constexpr u64 kRightsBytes = sizeof(RS_ACCESS_MASK);
+constexpr u32 kDevicesMax = 32;    // NV_MAX_DEVICES
+constexpr u32 kSubdevicesMax = 8;  // NV_MAX_SUBDEVICES
+using NV503C_ALLOC_PARAMETERS_FLAGS_TYPE = Field<1, 0>;
+constexpr u32 NV503C_ALLOC_PARAMETERS_FLAGS_TYPE_PROPRIETARY = 0;
+constexpr u32 NV503C_ALLOC_PARAMETERS_FLAGS_TYPE_BAR1 = 1;
+constexpr u32 NV503C_ALLOC_PARAMETERS_FLAGS_TYPE_NVLINK = 2;
 
 }  // namespace
 
@@ -33,6 +40,8 @@ Status Driver::alloc(const IoctlCall& call, AllocRequest& request) {
     }
     std::vector<u8> rights(kRightsBytes);
     if (request.rights != 0 && !call.caller.memory.read(request.rights, rights)) return NV_ERR_INVALID_ADDRESS;
+    // No class has a serialized form of its parameters (FinnRmApiGetUnserializedSize is 0 for each).
+    if (request.serialized) return NV_ERR_LIB_RM_VERSION_MISMATCH;
     Status status = is_root_class(*row) ? alloc_client(call, request, params) : alloc_object(call, request, params);
     // A copy out that fails leaves the object in place, as the driver does.
     if (status == NV_OK && !params.empty() && !call.caller.memory.write(request.params, params))
@@ -91,7 +100,7 @@ Status Driver::construct(AllocCall& call) {
         {"VirtualMemoryRange", [](Driver& d, AllocCall& c) { return d.memory_.construct_virtual_range(c); }},
         {"OsDescMemory", [](Driver& d, AllocCall& c) { return d.memory_.construct_os_descriptor(c); }},
         {"GpuUserSharedData", [](Driver& d, AllocCall& c) { return d.memory_.construct_shared_data(c); }},
-        {"ThirdPartyP2P", [](Driver&, AllocCall& c) { return c.object.data.emplace<ThirdPartyData>(), NV_OK; }},
+        {"ThirdPartyP2P", [](Driver& d, AllocCall& c) { return d.construct_third_party(c); }},
         {"UserModeApi", [](Driver& d, AllocCall& c) { return d.memory_.construct_usermode(c); }},
         {"KernelChannelGroupApi", [](Driver& d, AllocCall& c) { return d.channels_.construct_group(c); }},
         {"KernelCtxShareApi", [](Driver& d, AllocCall& c) { return d.channels_.construct_context_share(c); }},
@@ -109,18 +118,21 @@ Status Driver::construct(AllocCall& call) {
 }
 
 Status Driver::construct_device(AllocCall& call) {
+    // Optional as far as the table of classes goes; the factory of devices wants them all the same (resservResourceFactory).
+    if (call.params.empty()) return NV_ERR_INVALID_ARGUMENT;
     auto params = call.read<NV0080_ALLOC_PARAMETERS>();
+    if (params.deviceId >= kDevicesMax) return NV_ERR_INVALID_ARGUMENT;
     if (!adapter_.started() || params.deviceId != 0) {
         context_.note(
-            "driver: device 0 is the only one, and some file of /dev/nvidia0 must be open: NV_ERR_INVALID_DEVICE");
-        return NV_ERR_INVALID_DEVICE;
+            "driver: device 0 is the only one, and some file of /dev/nvidia0 must be open: NV_ERR_INVALID_CLASS");
+        return NV_ERR_INVALID_CLASS;
     }
     if (!call.client.on_gsp) {
         Status status = adapter_.alloc_client(call.client.handle, call.pid);
         if (status != NV_OK) return status;
         call.client.on_gsp = true;
     }
-    call.object.data.emplace<DeviceData>();
+    call.object.data.emplace<DeviceData>().va_mode = params.vaMode;
     // The firmware is told the whole struct even when the caller gave none.
     NV0080_ALLOC_PARAMETERS told{};
     told.hClientShare = params.hClientShare;
@@ -136,13 +148,29 @@ Status Driver::construct_device(AllocCall& call) {
 
 Status Driver::construct_subdevice(AllocCall& call) {
     auto params = call.read<NV2080_ALLOC_PARAMETERS>();
-    if (params.subDeviceId != 0) return NV_ERR_INVALID_ARGUMENT;
-    call.object.data.emplace<SubdeviceData>();
+    // A device of one GPU takes any instance for it, and each instance once (gpugrpGetGpuFromSubDeviceInstance).
+    if (params.subDeviceId >= kSubdevicesMax) return NV_ERR_INVALID_CLASS;
+    for (NvHandle sibling : call.client.find(call.object.parent)->children) {
+        SubdeviceData* other = sibling != call.object.handle ? call.client.find(sibling)->as<SubdeviceData>() : nullptr;
+        if (other != nullptr && other->instance == params.subDeviceId) return NV_ERR_INSUFFICIENT_RESOURCES;
+    }
+    call.object.data.emplace<SubdeviceData>().instance = params.subDeviceId;
     std::vector<u8> bytes(sizeof(params));
     Status status = adapter_.rpc().rm_alloc(call.client.handle, call.object.parent, call.object.handle,
                                             call.object.class_id, bytes);
     call.object.on_gsp = status == NV_OK;
     return status;
+}
+
+// Other drivers reach the memory through BAR1; the mailboxes of old are gone, and the GPU's memory is not the CPU's.
+Status Driver::construct_third_party(AllocCall& call) {
+    auto params = call.read<NV503C_ALLOC_PARAMETERS>();
+    switch (NV503C_ALLOC_PARAMETERS_FLAGS_TYPE::get(params.flags)) {
+        case NV503C_ALLOC_PARAMETERS_FLAGS_TYPE_BAR1: call.object.data.emplace<ThirdPartyData>(); return NV_OK;
+        case NV503C_ALLOC_PARAMETERS_FLAGS_TYPE_NVLINK: return NV_ERR_INVALID_STATE;
+        case NV503C_ALLOC_PARAMETERS_FLAGS_TYPE_PROPRIETARY: return NV_ERR_NOT_SUPPORTED;
+        default: return NV_ERR_INVALID_ARGUMENT;
+    }
 }
 
 // Objects that live in the firmware; the kernel keeps the handle.
@@ -151,7 +179,16 @@ Status Driver::construct_on_gsp(AllocCall& call) {
     Status status = adapter_.rpc().rm_alloc(call.client.handle, call.object.parent, call.object.handle,
                                             call.object.class_id, call.params);
     call.object.on_gsp = status == NV_OK;
+    if (ChannelData* channel = call.client.find(call.object.parent)->as<ChannelData>(); channel != nullptr && status == NV_OK)
+        call.object.data.emplace<EngineObjectData>(EngineObjectData{engine_of(call, *channel)});
     return status;
+}
+
+// A copy object names its engine, by instance (version 0) or by type (version 1); every other one is of its channel's engine.
+u32 Driver::engine_of(const AllocCall& call, const ChannelData& channel) {
+    if (call.object.internal_class() != "KernelCeContext" || call.params.empty()) return channel.engine;
+    auto params = call.read<NVB0B5_ALLOCATION_PARAMETERS>();
+    return params.version == 0 ? NV2080_ENGINE_TYPE_COPY0 + params.engineType : params.engineType;
 }
 
 void Driver::destroy(ClientEntry& client, NvHandle handle) {

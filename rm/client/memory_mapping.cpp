@@ -35,12 +35,17 @@ Status MemoryUnit::map_cpu(ClientEntry& client, NvHandle device, NvHandle handle
     if (object == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
     Object* where = client.find(device);
     if (where == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
+    if (NVOS33_FLAGS_ACCESS::get(map.flags) > NVOS33_FLAGS_ACCESS_WRITE_ONLY) return NV_ERR_INVALID_FLAGS;
     MemoryData* memory = object->as<MemoryData>();
-    if (memory == nullptr) return NV_ERR_NOT_SUPPORTED;
-    if (map.offset >= memory->bytes) return NV_ERR_INVALID_BASE;
+    VirtualMemoryData* range = object->as<VirtualMemoryData>();
+    if (memory == nullptr && range == nullptr) return NV_ERR_NOT_SUPPORTED;
+    if (memory != nullptr && memory->of_process) return NV_ERR_NOT_SUPPORTED;
+    u64 object_bytes = memory != nullptr ? memory->bytes : range->bytes;
+    if (map.offset >= object_bytes) return NV_ERR_INVALID_BASE;
     if (map.length == 0) return NV_ERR_INVALID_LIMIT;
     if (NVOS33_FLAGS_SKIP_SIZE_CHECK::get(map.flags) != 0) return NV_ERR_INSUFFICIENT_PERMISSIONS;
-    if (map.length > memory->bytes - map.offset) return NV_ERR_INVALID_LIMIT;
+    if (map.length > object_bytes - map.offset) return NV_ERR_INVALID_LIMIT;
+    if (memory == nullptr) return NV_ERR_NOT_SUPPORTED;  // addresses without memory
     bool read_only = NVOS33_FLAGS_ACCESS::get(map.flags) == NVOS33_FLAGS_ACCESS_READ_ONLY;
     if (memory->user_read_only && !read_only) return NV_ERR_INVALID_ARGUMENT;
 
@@ -79,7 +84,10 @@ Status MemoryUnit::map_cpu(ClientEntry& client, NvHandle device, NvHandle handle
     }
     memory->cpu_mappings.push_back(mapping);
     map.linear_address = mapping.cookie;
-    map.flags = NVOS33_FLAGS_CACHING_TYPE::set(map.flags, memory->caching);
+    // What the driver chose: system memory is mapped as it is, and its caching stays the memory's; all else is a window.
+    bool system = memory->place == MemoryData::Place::System;
+    map.flags = NVOS33_FLAGS_MAPPING::set(map.flags, system ? NVOS33_FLAGS_MAPPING_DIRECT : NVOS33_FLAGS_MAPPING_REFLECTED);
+    if (!system) map.flags = NVOS33_FLAGS_CACHING_TYPE::set(map.flags, memory->caching);
     map.context = context;
     return NV_OK;
 }
@@ -152,8 +160,8 @@ Status MemoryUnit::map_dma_range(VirtualMemoryData& target, const MemoryData& me
     if (!target.reserved) {
         u64 limit = target.base + (target.bytes - 1);
         if (chosen) {
-            RangeHeap::Request request{
-                .bytes = bytes, .alignment = page, .low = std::max(target.base, kFirstClientVa), .high = limit};
+            u64 low = VaSpaces::lowest_choice(std::max(target.base, space->start), limit, bytes);
+            RangeHeap::Request request{.bytes = bytes, .alignment = page, .low = low, .high = limit};
             request.from_top = NVOS46_FLAGS_DMA_OFFSET_GROWS::get(map.flags) == NVOS46_FLAGS_DMA_OFFSET_GROWS_DOWN;
             std::optional<u64> place = space->ranges.alloc(request);
             if (!place) return NV_ERR_NO_MEMORY;

@@ -20,6 +20,7 @@ Status MemoryUnit::construct_os_descriptor(AllocCall& call) {
         context_.note("driver: an OS descriptor of a process must be a virtual address: NV_ERR_NOT_SUPPORTED");
         return NV_ERR_NOT_SUPPORTED;
     }
+    if (params.limit == 0) return NV_ERR_INVALID_PARAM_STRUCT;
     if (params.limit > kLimitMax || params.descriptor > ~u64{0} - params.limit - kPage4K) return NV_ERR_INVALID_ARGUMENT;
     u64 start = params.descriptor & ~(kPage4K - 1);
     u64 bytes = ((params.descriptor + params.limit + kPage4K) & ~(kPage4K - 1)) - start;
@@ -32,6 +33,7 @@ Status MemoryUnit::construct_os_descriptor(AllocCall& call) {
     }
     MemoryData& memory = call.object.data.emplace<MemoryData>();
     memory.place = MemoryData::Place::System;
+    memory.of_process = true;
     memory.address = pages.value;
     memory.bytes = bytes;
     memory.page_bytes = kPage4K;

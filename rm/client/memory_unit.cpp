@@ -9,6 +9,9 @@ namespace rm::client {
 
 namespace {
 
+constexpr u8 kKindZ24S8 = 0x05;               // NV_MMU_PTE_KIND_Z24S8
+constexpr u8 kGenericMemory = 0x06;           // NV_MMU_PTE_KIND_GENERIC_MEMORY
+constexpr u8 kKindInvalid = 0x07;             // NV_MMU_PTE_KIND_INVALID
 constexpr u64 kAllocationMax = u64{1} << 40;  // larger than any memory of the machine
 
 u64 align_up(u64 value, u64 alignment) {
@@ -33,15 +36,66 @@ u8 cpu_caching(u32 attr, bool video) {
     }
 }
 
-void answer(NV_MEMORY_ALLOCATION_PARAMS& params, const MemoryData& memory) {
+// memmgrChooseKind_TU102, for memory that is not compressed: by the type alone.
+u8 kind_of(u32 type) {
+    switch (type) {
+        case NVOS32_TYPE_DEPTH:
+        case NVOS32_TYPE_STENCIL: return kKindZ24S8;
+        case NVOS32_TYPE_FONT:
+        case NVOS32_TYPE_INSTANCE:
+        case NVOS32_TYPE_ZCULL: return kKindInvalid;
+        default: return kGenericMemory;
+    }
+}
+
+// What every kind of memory is checked for first, and what the driver makes of its flags (stdmemValidateParams).
+Status validate(NV_MEMORY_ALLOCATION_PARAMS& params) {
+    if (params.internalflags != 0 || params.size == 0) return NV_ERR_INVALID_ARGUMENT;
+    params.flags = (params.flags | NVOS32_ALLOC_FLAGS_MAP_NOT_REQUIRED) & ~NVOS32_ALLOC_FLAGS_KERNEL_MAPPING_MAP;
+    params.address = 0;
+    if (params.type == NVOS32_TYPE_PRIMARY || params.type == NVOS32_TYPE_VIDEO || params.type == NVOS32_TYPE_CURSOR)
+        params.attr2 = NVOS32_ATTR2_ISO::set(params.attr2, 1);
+    if ((params.flags & NVOS32_ALLOC_FLAGS_USE_BEGIN_END) == 0 && (params.rangeLo != 0 || params.rangeHi != 0))
+        return NV_ERR_INVALID_ARGUMENT;
+    return NV_OK;
+}
+
+// The caller's alignment counts where he asks for it and it fits the pages (memmgrAllocDetermineAlignment_GM107).
+Status choose_alignment(const NV_MEMORY_ALLOCATION_PARAMS& params, u64 page_bytes, u64* alignment) {
+    *alignment = page_bytes;
+    bool forced = (params.flags & NVOS32_ALLOC_FLAGS_ALIGNMENT_FORCE) != 0;
+    if ((!forced && (params.flags & NVOS32_ALLOC_FLAGS_ALIGNMENT_HINT) == 0) || params.alignment == 0) return NV_OK;
+    bool fits = params.alignment > page_bytes ? params.alignment % page_bytes == 0 : page_bytes % params.alignment == 0;
+    if (!fits) return forced ? NV_ERR_INVALID_ARGUMENT : NV_OK;
+    if (!is_power_of_two(params.alignment) || params.alignment > kAllocationMax) return NV_ERR_INVALID_ARGUMENT;
+    *alignment = std::max(page_bytes, params.alignment);
+    return NV_OK;
+}
+
+// Observed: without a choice the driver tells its own of the kind, of zero-bandwidth clears and of the page size.
+void answer_attributes(NV_MEMORY_ALLOCATION_PARAMS& params, u64 page_bytes) {
+    params.format = kind_of(params.type);
+    if (NVOS32_ATTR2_ZBC::get(params.attr2) == NVOS32_ATTR2_ZBC_DEFAULT)
+        params.attr2 = NVOS32_ATTR2_ZBC::set(params.attr2, NVOS32_ATTR2_ZBC_PREFER_NO_ZBC);
+    if (page_bytes == kPage2M)
+        params.attr2 = NVOS32_ATTR2_PAGE_SIZE_HUGE::set(params.attr2, NVOS32_ATTR2_PAGE_SIZE_HUGE_2MB);
+}
+
+void answer(NV_MEMORY_ALLOCATION_PARAMS& params, const MemoryData& memory, u64 page_bytes, u64 alignment) {
     params.size = memory.bytes;
     params.limit = memory.bytes - 1;
     params.offset = memory.address;
-    u32 size_field = memory.page_bytes == kPage4K    ? NVOS32_ATTR_PAGE_SIZE_4KB
-                     : memory.page_bytes == kPage64K ? NVOS32_ATTR_PAGE_SIZE_BIG
-                                                     : NVOS32_ATTR_PAGE_SIZE_HUGE;
+    u32 size_field = page_bytes == kPage4K    ? NVOS32_ATTR_PAGE_SIZE_4KB
+                     : page_bytes == kPage64K ? NVOS32_ATTR_PAGE_SIZE_BIG
+                                              : NVOS32_ATTR_PAGE_SIZE_HUGE;
     params.attr = NVOS32_ATTR_PAGE_SIZE::set(params.attr, size_field);
-    params.attr = NVOS32_ATTR_PHYSICALITY::set(params.attr, NVOS32_ATTR_PHYSICALITY_CONTIGUOUS);
+    u32 physicality = NVOS32_ATTR_PHYSICALITY::get(params.attr);
+    bool whole = memory.place == MemoryData::Place::Video ? physicality != NVOS32_ATTR_PHYSICALITY_NONCONTIGUOUS
+                                                          : physicality == NVOS32_ATTR_PHYSICALITY_CONTIGUOUS;
+    params.attr = NVOS32_ATTR_PHYSICALITY::set(
+        params.attr, whole ? NVOS32_ATTR_PHYSICALITY_CONTIGUOUS : NVOS32_ATTR_PHYSICALITY_NONCONTIGUOUS);
+    answer_attributes(params, page_bytes);
+    params.alignment = alignment;
     if (NVOS32_ATTR2_GPU_CACHEABLE::get(params.attr2) == NVOS32_ATTR2_GPU_CACHEABLE_DEFAULT) {
         bool video = memory.place == MemoryData::Place::Video;
         params.attr2 = NVOS32_ATTR2_GPU_CACHEABLE::set(
@@ -51,11 +105,11 @@ void answer(NV_MEMORY_ALLOCATION_PARAMS& params, const MemoryData& memory) {
 
 }  // namespace
 
-// The physical page size that the attributes ask for. Video memory is big-paged unless it is small.
+// The page size that the attributes ask for. Video memory and ranges of addresses are of big pages at least.
 Status MemoryUnit::choose_pages(u32 attr, u32 attr2, u64 bytes, bool video, u64* page_bytes) {
     switch (NVOS32_ATTR_PAGE_SIZE::get(attr)) {
         case NVOS32_ATTR_PAGE_SIZE_DEFAULT:
-            *page_bytes = bytes >= kPage2M && video ? kPage2M : bytes >= kPage64K && video ? kPage64K : kPage4K;
+            *page_bytes = !video ? kPage4K : bytes >= kPage2M ? kPage2M : kPage64K;
             return NV_OK;
         case NVOS32_ATTR_PAGE_SIZE_4KB:
             *page_bytes = kPage4K;
@@ -77,27 +131,39 @@ Status MemoryUnit::choose_pages(u32 attr, u32 attr2, u64 bytes, bool video, u64*
 
 Status MemoryUnit::construct_system(AllocCall& call) {
     auto params = call.read<NV_MEMORY_ALLOCATION_PARAMS>();
-    if (params.size == 0 || params.size > kAllocationMax) return NV_ERR_INVALID_ARGUMENT;
+    Status status = validate(params);
+    if (status != NV_OK) return status;
     if (NVOS32_ATTR_LOCATION::get(params.attr) == NVOS32_ATTR_LOCATION_VIDMEM) {
         context_.note(
             "driver: NV01_MEMORY_SYSTEM with attr LOCATION VIDMEM, must be PCI or ANY: NV_ERR_INVALID_ARGUMENT");
         return NV_ERR_INVALID_ARGUMENT;
     }
+    if ((params.flags & NVOS32_ALLOC_FLAGS_VIRTUAL) != 0) return NV_ERR_INVALID_ARGUMENT;
     MemoryData& memory = call.object.data.emplace<MemoryData>();
-    Status status = choose_pages(params.attr, params.attr2, params.size, false, &memory.page_bytes);
+    u64 page_bytes = 0;
+    u64 alignment = 0;
+    status = choose_pages(params.attr, params.attr2, params.size, false, &page_bytes);
+    if (status == NV_OK) status = choose_alignment(params, page_bytes, &alignment);
     if (status != NV_OK) return status;
+    if (params.size > ~u64{0} - page_bytes) return NV_ERR_INVALID_ARGUMENT;
+    if (params.size > kAllocationMax) {
+        bool whole = NVOS32_ATTR_PHYSICALITY::get(params.attr) == NVOS32_ATTR_PHYSICALITY_CONTIGUOUS;
+        return whole ? NV_ERR_INVALID_LIMIT : NV_ERR_INSUFFICIENT_RESOURCES;
+    }
     memory.place = MemoryData::Place::System;
-    memory.bytes = align_up(params.size, memory.page_bytes);
+    memory.page_bytes = page_bytes;
+    memory.bytes = align_up(params.size, page_bytes);
     // The operating system gives page-aligned blocks; a larger alignment is cut out of a larger block, which we keep
     // whole.
     gpu::SysPa pages = context_.host.alloc_pages(memory.bytes);
     if (pages.value == 0) return NV_ERR_NO_MEMORY;
-    if (pages.value % memory.page_bytes != 0) memory.page_bytes = kPage4K;
+    // (model) Where the block lies badly the GPU maps it by small pages; the client is told what it asked for.
+    if (pages.value % page_bytes != 0) memory.page_bytes = kPage4K;
     memory.address = pages.value;
     memory.caching = cpu_caching(params.attr, false);
     memory.user_read_only = NVOS32_ATTR2_PROTECTION_USER::get(params.attr2) != 0;
     memory.device_read_only = NVOS32_ATTR2_PROTECTION_DEVICE::get(params.attr2) != 0;
-    answer(params, memory);
+    answer(params, memory, page_bytes, alignment);
     params.offset = 0;  // physical addresses of system memory are not a client's business
     params.attr = NVOS32_ATTR_LOCATION::set(params.attr, NVOS32_ATTR_LOCATION_PCI);
     call.write(params);
@@ -106,17 +172,21 @@ Status MemoryUnit::construct_system(AllocCall& call) {
 
 Status MemoryUnit::construct_video(AllocCall& call) {
     auto params = call.read<NV_MEMORY_ALLOCATION_PARAMS>();
-    if (params.size == 0 || params.size > kAllocationMax) return NV_ERR_INVALID_ARGUMENT;
+    Status status = validate(params);
+    if (status != NV_OK) return status;
     if (NVOS32_ATTR_LOCATION::get(params.attr) == NVOS32_ATTR_LOCATION_PCI) return NV_ERR_INVALID_ARGUMENT;
     if ((params.flags & NVOS32_ALLOC_FLAGS_VIRTUAL) != 0) return NV_ERR_INVALID_ARGUMENT;
     MemoryData& memory = call.object.data.emplace<MemoryData>();
-    Status status = choose_pages(params.attr, params.attr2, params.size, true, &memory.page_bytes);
+    u64 alignment = 0;
+    status = choose_pages(params.attr, params.attr2, params.size, true, &memory.page_bytes);
+    if (status == NV_OK) status = choose_alignment(params, memory.page_bytes, &alignment);
     if (status != NV_OK) return status;
-    u64 alignment = memory.page_bytes;
-    if ((params.flags & (NVOS32_ALLOC_FLAGS_ALIGNMENT_FORCE | NVOS32_ALLOC_FLAGS_ALIGNMENT_HINT)) != 0 &&
-        params.alignment != 0) {
-        if (!is_power_of_two(params.alignment) || params.alignment > kAllocationMax) return NV_ERR_INVALID_ARGUMENT;
-        alignment = std::max(alignment, params.alignment);
+    if (params.size > kAllocationMax) {
+        // Observed: a size whose last huge page would wrap around is a bad argument, unless it may lie in pieces.
+        u32 physicality = NVOS32_ATTR_PHYSICALITY::get(params.attr);
+        bool pieces = physicality == NVOS32_ATTR_PHYSICALITY_NONCONTIGUOUS ||
+                      physicality == NVOS32_ATTR_PHYSICALITY_ALLOW_NONCONTIGUOUS;
+        return !pieces && params.size > ~u64{0} - memory.page_bytes ? NV_ERR_INVALID_ARGUMENT : NV_ERR_NO_MEMORY;
     }
     memory.place = MemoryData::Place::Video;
     memory.bytes = align_up(params.size, memory.page_bytes);
@@ -139,9 +209,8 @@ Status MemoryUnit::construct_video(AllocCall& call) {
     memory.caching = cpu_caching(params.attr, true);
     memory.user_read_only = NVOS32_ATTR2_PROTECTION_USER::get(params.attr2) != 0;
     memory.device_read_only = NVOS32_ATTR2_PROTECTION_DEVICE::get(params.attr2) != 0;
-    constexpr u8 kGenericMemory = 0x06;
     memory.kind = NVOS32_ATTR_FORMAT::get(params.attr) == NVOS32_ATTR_FORMAT_BLOCK_LINEAR ? kGenericMemory : 0;
-    answer(params, memory);
+    answer(params, memory, memory.page_bytes, alignment);
     call.write(params);
     return NV_OK;
 }
@@ -157,14 +226,16 @@ Status MemoryUnit::construct_usermode(AllocCall& call) {
 
 Status MemoryUnit::construct_virtual(AllocCall& call) {
     auto params = call.read<NV_MEMORY_ALLOCATION_PARAMS>();
+    Status status = validate(params);
+    if (status != NV_OK) return status;
     if ((params.flags & NVOS32_ALLOC_FLAGS_VIRTUAL) == 0) {
         context_.note("driver: NV50_MEMORY_VIRTUAL without NVOS32_ALLOC_FLAGS_VIRTUAL: NV_ERR_INVALID_ARGUMENT");
         return NV_ERR_INVALID_ARGUMENT;
     }
-    if (params.size == 0 || params.size > kVaLimit) return NV_ERR_INVALID_ARGUMENT;
     VirtualMemoryData& memory = call.object.data.emplace<VirtualMemoryData>();
-    Status status = spaces_.resolve(call.client, call.object.parent, params.hVASpace, &memory.va_space);
+    status = spaces_.resolve(call.client, call.object.parent, params.hVASpace, &memory.va_space);
     if (status != NV_OK) return status;
+    if (params.size > kVaLimit) return NV_ERR_INVALID_ARGUMENT;
     VaSpace* space = spaces_.find(memory.va_space);
     if (space->externally_owned) {
         // The client's own manager places things there; the object only names a range.
@@ -174,25 +245,23 @@ Status MemoryUnit::construct_virtual(AllocCall& call) {
         return NV_OK;
     }
     u64 page_bytes = 0;
+    u64 alignment = 0;
     status = choose_pages(params.attr, params.attr2, params.size, true, &page_bytes);
+    if (status == NV_OK) status = choose_alignment(params, page_bytes, &alignment);
     if (status != NV_OK) return status;
-    u64 alignment = page_bytes;
-    if ((params.flags & (NVOS32_ALLOC_FLAGS_ALIGNMENT_FORCE | NVOS32_ALLOC_FLAGS_ALIGNMENT_HINT)) != 0 &&
-        params.alignment != 0) {
-        if (!is_power_of_two(params.alignment) || params.alignment > kVaLimit) return NV_ERR_INVALID_ARGUMENT;
-        alignment = std::max(alignment, params.alignment);
-    }
+    alignment = std::max(alignment, kPage64K);  // small and big pages do not share a directory entry's range
     u64 bytes = align_up(params.size, page_bytes);
     std::optional<u64> base;
     if ((params.flags & NVOS32_ALLOC_FLAGS_FIXED_ADDRESS_ALLOCATE) != 0) {
         if (params.offset % kPage4K != 0) return NV_ERR_INVALID_OFFSET;
         if (space->ranges.alloc_at(params.offset, bytes)) base = params.offset;
     } else {
-        RangeHeap::Request request{.bytes = bytes, .alignment = alignment, .low = kFirstClientVa};
-        if ((params.flags & NVOS32_ALLOC_FLAGS_USE_BEGIN_END) != 0 && params.rangeHi > params.rangeLo) {
-            request.low = params.rangeLo;
-            request.high = params.rangeHi;
+        if ((params.flags & NVOS32_ALLOC_FLAGS_USE_BEGIN_END) == 0) {
+            params.rangeHi = kVaLimit - 1;
+            params.rangeLo = VaSpaces::lowest_choice(space->start, params.rangeHi, bytes);
         }
+        RangeHeap::Request request{.bytes = bytes, .alignment = alignment, .low = params.rangeLo};
+        if (params.rangeHi > params.rangeLo) request.high = params.rangeHi;
         request.from_top = (params.flags & NVOS32_ALLOC_FLAGS_FORCE_MEM_GROWS_DOWN) != 0;
         base = space->ranges.alloc(request);
     }
@@ -205,8 +274,13 @@ Status MemoryUnit::construct_virtual(AllocCall& call) {
     params.offset = *base;
     params.size = bytes;
     params.limit = bytes - 1;
+    params.alignment = alignment;
+    // The range takes any memory, of any page size unless one was asked for.
+    params.attr = NVOS32_ATTR_LOCATION::set(params.attr, NVOS32_ATTR_LOCATION_ANY);
+    params.attr = NVOS32_ATTR_PHYSICALITY::set(params.attr, NVOS32_ATTR_PHYSICALITY_CONTIGUOUS);
+    answer_attributes(params, page_bytes);
     if (NVOS32_ATTR2_GPU_CACHEABLE::get(params.attr2) == NVOS32_ATTR2_GPU_CACHEABLE_DEFAULT)
-        params.attr2 = NVOS32_ATTR2_GPU_CACHEABLE::set(params.attr2, NVOS32_ATTR2_GPU_CACHEABLE_NO);
+        params.attr2 = NVOS32_ATTR2_GPU_CACHEABLE::set(params.attr2, NVOS32_ATTR2_GPU_CACHEABLE_YES);
     call.write(params);
     return NV_OK;
 }

@@ -1,6 +1,8 @@
 // The state of objects, field by field.
 #include "rm/client/object.h"
 
+#include "rm/abi/status.h"
+
 namespace rm::client {
 
 namespace {
@@ -22,6 +24,8 @@ bool emplace_alternative(ObjectData& data, u64 index) {
 void VaSpace::visit(sim::StateVisitor& visitor) {
     visitor.field("tables", tables);
     visitor.field("ranges", ranges);
+    visitor.field("start", start);
+    visitor.field("users", users);
     visitor.field("externally_owned", externally_owned);
 }
 
@@ -45,6 +49,7 @@ void MemoryData::visit(sim::StateVisitor& visitor) {
     visitor.field("caching", caching);
     visitor.field("user_read_only", user_read_only);
     visitor.field("device_read_only", device_read_only);
+    visitor.field("of_process", of_process);
     visitor.field("borrowed", borrowed);
     visitor.field("cpu_mappings", cpu_mappings);
     visitor.field("dma_users", dma_users);
@@ -99,6 +104,24 @@ void EventData::visit(sim::StateVisitor& visitor) {
     visitor.field("source", source);
     visitor.field("notify_index", notify_index);
     visitor.field("os_key", os_key);
+}
+
+// Source: rs_client.c (clientShareResource_IMPL).
+u32 Object::share(const SharePolicy& policy) {
+    if (policy.type >= SharePolicy::kTypeMax) return abi::NV_ERR_INVALID_ARGUMENT;
+    constexpr u8 kKnownActions = SharePolicy::kRevoke | SharePolicy::kRequire | SharePolicy::kCompose;
+    if ((policy.action & ~kKnownActions) != 0) return abi::NV_ERR_INVALID_ARGUMENT;
+    auto same = [&](const SharePolicy& other) { return other.type == policy.type && other.target == policy.target; };
+    // Without COMPOSE a policy takes the place of all others.
+    if ((policy.action & SharePolicy::kCompose) == 0) shares.clear();
+    if (policy.type == SharePolicy::kNone) return abi::NV_OK;
+    std::erase_if(shares, same);
+    constexpr std::size_t kPoliciesMax = 64;  // bounds what one process may make us keep (model)
+    if ((policy.action & SharePolicy::kRevoke) == 0) {
+        if (shares.size() == kPoliciesMax) return abi::NV_ERR_INSUFFICIENT_RESOURCES;
+        shares.push_back(policy);
+    }
+    return abi::NV_OK;
 }
 
 void Object::visit(sim::StateVisitor& visitor) {

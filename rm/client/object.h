@@ -22,22 +22,30 @@ struct VaSpace {
     explicit VaSpace(TableStore& store) : tables(store) {}
     PageTables tables;
     RangeHeap ranges;
+    u64 start = 0;  // first address a client may use, as it is told
+    u32 users = 1;  // objects that stand for the space
     bool externally_owned = false;
     void visit(sim::StateVisitor& visitor);
 };
 
 struct DeviceData {
     u32 va_space = 0;          // the default space, made at first use; 0: none yet
+    u32 va_mode = 0;           // NV_DEVICE_ALLOCATION_VAMODE_*
     u32 cuda_limit_users = 0;  // PERF_CUDA_LIMIT_SET_CONTROL
     void visit(sim::StateVisitor& visitor) {
         visitor.field("va_space", va_space);
+        visitor.field("va_mode", va_mode);
         visitor.field("cuda_limit_users", cuda_limit_users);
     }
 };
 
 struct SubdeviceData {
+    u32 instance = 0;  // of its device; the GPU is the same for each
     std::map<u32, u32> notify_actions;  // notifier -> NV2080_CTRL_EVENT_SET_NOTIFICATION_ACTION_*
-    void visit(sim::StateVisitor& visitor) { visitor.field("notify_actions", notify_actions); }
+    void visit(sim::StateVisitor& visitor) {
+        visitor.field("instance", instance);
+        visitor.field("notify_actions", notify_actions);
+    }
 };
 
 struct VaSpaceData {
@@ -56,6 +64,7 @@ struct MemoryData {
     u8 caching = 0;  // NVOS33_FLAGS_CACHING_TYPE_* of a CPU mapping
     bool user_read_only = false;
     bool device_read_only = false;
+    bool of_process = false;  // pages that a process brought along: it has them mapped already
     bool borrowed = false;  // a copy of another object's memory: its pages are retained, not owned
     struct CpuMapping {
         u64 cookie = 0;  // pLinearAddress
@@ -93,6 +102,12 @@ struct ChannelGroupData {
     u32 next_subcontext = 0;
     NvHandle error_memory = 0;
     void visit(sim::StateVisitor& visitor);
+};
+
+// An object of an engine class below a channel.
+struct EngineObjectData {
+    u32 engine = 0;  // NV2080_ENGINE_TYPE_*
+    void visit(sim::StateVisitor& visitor) { visitor.field("engine", engine); }
 };
 
 struct ContextShareData {
@@ -136,7 +151,7 @@ struct EventData {
 };
 
 using ObjectData = std::variant<std::monostate, DeviceData, SubdeviceData, VaSpaceData, MemoryData, VirtualMemoryData,
-                                ChannelGroupData, ContextShareData, ChannelData, EventData, ThirdPartyData>;
+                                ChannelGroupData, ContextShareData, ChannelData, EventData, ThirdPartyData, EngineObjectData>;
 
 // Who besides the owner may use an object (RM_SHARE).
 struct SharePolicy {
@@ -144,6 +159,9 @@ struct SharePolicy {
     u32 access = 0;  // bit per RS_ACCESS_*
     u16 type = 0;    // RS_SHARE_TYPE_*
     u8 action = 0;   // RS_SHARE_ACTION_FLAG_*
+
+    enum Type : u16 { kNone, kAll, kToken, kClient, kPid, kPartition, kGpu, kFabricManager, kTypeMax };
+    enum Action : u8 { kRevoke = 1, kRequire = 2, kCompose = 4 };
     void visit(sim::StateVisitor& visitor) {
         visitor.field("target", target);
         visitor.field("access", access);
@@ -166,6 +184,8 @@ struct Object {
 
     const abi::ResourceRow& row() const { return *abi::find_resource(class_id); }
     std::string_view internal_class() const { return row().internal_class; }
+    // Takes a policy into `shares`.
+    u32 share(const SharePolicy& policy);
     template <typename T>
     T* as() {
         return std::get_if<T>(&data);

@@ -10,6 +10,7 @@ Status VaSpaces::create(const Request& request, u32* number) {
     u32 id = next_++;
     VaSpace& space = spaces_.emplace(id, VaSpace(context_.adapter.table_store())).first->second;
     space.externally_owned = request.externally_owned;
+    space.start = request.base != 0 ? request.base : request.allow_zero_address ? 0 : kVaStart;
     *number = id;
     if (request.externally_owned) return NV_OK;
     if (!space.tables.create_root()) {
@@ -17,16 +18,25 @@ Status VaSpaces::create(const Request& request, u32* number) {
         return NV_ERR_NO_MEMORY;
     }
     u64 end = request.limit == 0 || request.limit >= kVaLimit ? kVaLimit : request.limit + 1;
-    u64 start = request.allow_zero_address ? 0 : kPage4K;
+    u64 start = (space.start + kPage4K - 1) & ~(kPage4K - 1);
     if (end > start) space.ranges.add(start, end - start);
     // The server's slice is not ours to give; a space too small to contain it has nothing to leave out.
     if (end >= kServerVaStart + kServerVaBytes) space.ranges.alloc_at(kServerVaStart, kServerVaBytes);
     return NV_OK;
 }
 
+void VaSpaces::retain(u32 number) {
+    if (VaSpace* space = find(number)) ++space->users;
+}
+
+u64 VaSpaces::lowest_choice(u64 low, u64 high, u64 bytes) {
+    bool room = high > low && high - low >= bytes && high - low + 1 - bytes > kFirstClientVa;
+    return room ? std::max(low, kFirstClientVa) : low;
+}
+
 void VaSpaces::destroy(u32 number) {
     VaSpace* space = find(number);
-    if (space == nullptr) return;
+    if (space == nullptr || --space->users != 0) return;
     if (!space->externally_owned) {
         gpu::FbPa root = space->tables.root();
         space->tables.destroy();
@@ -52,6 +62,8 @@ Status VaSpaces::resolve(ClientEntry& client, NvHandle inside, NvHandle va_space
     Object* device = client.ancestor(inside, "Device");
     if (device == nullptr) return NV_ERR_INVALID_DEVICE;
     DeviceData* data = device->as<DeviceData>();
+    // Such a device has spaces only where they are named.
+    if (data->va_mode == NV_DEVICE_ALLOCATION_VAMODE_MULTIPLE_VASPACES) return NV_ERR_INVALID_STATE;
     if (data->va_space == 0) {
         Status status = create({}, &data->va_space);
         if (status == NV_OK) status = publish(client, device->handle, 0, data->va_space);
@@ -105,18 +117,24 @@ Status VaSpaces::construct(AllocCall& call) {
     VaSpaceData& data = call.object.data.emplace<VaSpaceData>();
     Object* device = call.client.ancestor(call.object.parent, "Device");
     if (device == nullptr) return NV_ERR_INVALID_OBJECT_PARENT;
-    bool device_space = params.index == NV_VASPACE_ALLOCATION_INDEX_GPU_DEVICE;
+    // (model) Every device has a default space of its own, so the one that all share is the device's too.
+    bool device_space = params.index == NV_VASPACE_ALLOCATION_INDEX_GPU_DEVICE ||
+                        params.index == NV_VASPACE_ALLOCATION_INDEX_GPU_GLOBAL;
     if (params.index >= NV_VASPACE_ALLOCATION_INDEX_GPU_MAX) return NV_ERR_INVALID_ARGUMENT;
+    if (params.index == NV_VASPACE_ALLOCATION_INDEX_GPU_HOST) return NV_ERR_INVALID_ARGUMENT;  // the driver's own
+    if (device->as<DeviceData>()->va_mode == NV_DEVICE_ALLOCATION_VAMODE_SINGLE_VASPACE) return NV_ERR_INVALID_STATE;
     if (!device_space && params.index != NV_VASPACE_ALLOCATION_INDEX_GPU_NEW) {
         context_.refused("FERMI_VASPACE_A index " + std::to_string(params.index),
-                         "only GPU_NEW and GPU_DEVICE are modelled");
+                         "the space of a fabric's memory is not modelled");
         return NV_ERR_NOT_SUPPORTED;
     }
     if (params.bigPageSize != 0 && params.bigPageSize != kPage64K) return NV_ERR_INVALID_ARGUMENT;
     Request request;
     request.externally_owned = (params.flags & NV_VASPACE_ALLOCATION_FLAGS_IS_EXTERNALLY_OWNED) != 0;
     request.allow_zero_address = (params.flags & NV_VASPACE_ALLOCATION_FLAGS_ALLOW_ZERO_ADDRESS) != 0;
-    request.limit = params.vaSize == 0 ? 0 : params.vaSize - 1;
+    request.base = params.vaBase;
+    if (params.vaBase >= kVaLimit || params.vaBase + params.vaSize < params.vaBase) return NV_ERR_INVALID_ARGUMENT;
+    request.limit = params.vaSize == 0 ? 0 : params.vaBase + params.vaSize - 1;
     Status status =
         device_space ? resolve(call.client, device->handle, 0, &data.va_space) : create(request, &data.va_space);
     if (status != NV_OK) return status;
@@ -133,9 +151,9 @@ Status VaSpaces::construct(AllocCall& call) {
         if (data.owned) destroy(data.va_space);
         return status;
     }
-    if (params.vaSize == 0) params.vaSize = kVaLimit;
-    params.vaBase = request.allow_zero_address ? 0 : kPage4K;
-    params.bigPageSize = kPage64K;
+    u64 limit = request.limit == 0 || request.limit >= kVaLimit || device_space ? kVaLimit - 1 : request.limit;
+    params.vaBase = find(data.va_space)->start;
+    params.vaSize = limit - params.vaBase + 1;
     call.write(params);
     return NV_OK;
 }

@@ -62,7 +62,20 @@ TEST_CASE("notifications are set by subdevice and index") {
         params.event = abi::NV2080_NOTIFIERS_RC_ERROR;
         params.action = 2;
         CHECK(bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_EVENT_SET_NOTIFICATION, params) ==
+              abi::NV_ERR_INVALID_STATE);  // no event is there to be notified
+        abi::nv_ioctl_alloc_os_event_t key{bench.client, Fixture::kDevice, 30, 0};
+        REQUIRE(bench.escape(bench.gpu_fd, abi::NV_ESC_ALLOC_OS_EVENT, key) == 0);
+        abi::NV0005_ALLOC_PARAMETERS event{};
+        event.hSrcResource = Fixture::kSubdevice;
+        event.hClass = abi::NV01_EVENT_OS_EVENT;
+        event.notifyIndex = abi::NV2080_NOTIFIERS_RC_ERROR;
+        event.data = 30;
+        REQUIRE(bench.alloc_with(Fixture::kSubdevice, 0x500, abi::NV01_EVENT_OS_EVENT, event) == abi::NV_OK);
+        CHECK(bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_EVENT_SET_NOTIFICATION, params) ==
               abi::NV_OK);
+        // An active one is disabled first.
+        CHECK(bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_EVENT_SET_NOTIFICATION, params) ==
+              abi::NV_ERR_INVALID_STATE);
         params.action = 3;
         CHECK(bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_EVENT_SET_NOTIFICATION, params) ==
               abi::NV_ERR_INVALID_ARGUMENT);
