@@ -477,18 +477,20 @@ class Abi:
                     if field not in mine["fields"]:
                         lines.append(f'FIELD_GONE({ident[tag]}, {name}, "{field}")')
         for table, macro, first in (("controls-by-version.tsv", "CONTROL_BYTES", 2), ("alloc-params-by-version.tsv", "ALLOC_BYTES", 3)):
-            seen = set()
+            # One id may have had several names over time: what a tag has is what any of them has there.
+            merged = {}
             for row in load(self.dir, table)[1]:
-                if row[1] in seen:
-                    continue
-                seen.add(row[1])
-                cells = dict(zip(TAGS, (row + [""] * 9)[first:first + 6]))
+                cells = merged.setdefault(row[1], {})
+                for tag, cell in zip(TAGS, (row + [""] * 9)[first:first + 6]):
+                    if cell and not cells.get(tag):
+                        cells[tag] = cell
+            for number, cells in merged.items():
                 for tag, up in parent.items():
-                    mine, theirs = cells[tag], cells[up]
+                    mine, theirs = cells.get(tag, ""), cells.get(up, "")
                     if mine != theirs and mine.isdigit():
-                        lines.append(f"{macro}({ident[tag]}, {row[1]}, {mine})")
+                        lines.append(f"{macro}({ident[tag]}, {number}, {mine})")
                     elif mine != theirs and not mine:
-                        lines.append(f"{macro}({ident[tag]}, {row[1]}, kAbsent)")
+                        lines.append(f"{macro}({ident[tag]}, {number}, kAbsent)")
         self.out["../version_deltas.def"] = "\n".join(lines) + "\n"
 
     def emit_engine_idx(self):
