@@ -78,6 +78,7 @@ u32 Pbdma::visit(sim::StateVisitor& visitor) {
     visitor.field("userd_valid", userd_valid_);
     visitor.field("event", event);
     visitor.field("waiting", waiting);
+    visitor.field("burst_draws", burst_draws_);
     visitor.field("last_chid", last_chid);
     visitor.field("intr_0", intr_0);
     visitor.field("intr_1", intr_1);

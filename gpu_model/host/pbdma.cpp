@@ -3,6 +3,9 @@
 #include "gpu_model/host/pbdma.h"
 
 #include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
 
 #include "gpu_model/engine/method_table.h"
 #include "gpu_model/host/crc.h"
@@ -106,7 +109,7 @@ bool Pbdma::has_work() const {
 
 Pbdma::Result Pbdma::run() {
     cost_ps_ = 0;
-    engine_costs_ = false;
+    engine_costs_ = burst_cut_ = false;
     result_ = {};
     for (;;) {
         Step step = Step::Done;
@@ -117,7 +120,7 @@ Pbdma::Result Pbdma::run() {
         else
             step = fetch_entry();
         if (step != Step::Done) break;
-        if (cost_ps_ >= kRunCostMax_ps) {
+        if (cost_ps_ >= kRunCostMax_ps || burst_cut_) {
             stop(Outcome::Continue);
             break;
         }
@@ -222,7 +225,9 @@ Pbdma::Step Pbdma::run_segment() {
         set_pair(ramfc::PB_GET, ramfc::PB_GET_HI, put);
         return fail(pbdma_intr::PBPTR, 0, get, 0, 0);
     }
-    u64 count = std::min<u64>((put - get) / 4, kBurstWords);
+    u64 left = (put - get) / 4;
+    u64 count = std::min<u64>(left, burst_words());
+    burst_cut_ = count < std::min<u64>(left, kBurstWords);
     words_.resize(count);
     MmuFault mmu_fault;
     std::span<u8> bytes(reinterpret_cast<u8*>(words_.data()), count * 4);
@@ -532,6 +537,14 @@ u64 Pbdma::fetch_latency(u64 va) {
     bool known = mmu_.translate(context_.space, GpuVa{va}, 4, AccessType::Prefetch, client(), translation, ignored);
     bool vid = known && translation.pa.aperture == Aperture::Vid;
     return vid ? timing_.fetch_vidmem_ps : timing_.fetch_sysmem_ps;
+}
+
+// How far the fetcher is ahead of the decoder: as far as it goes at seed 0; other seeds let it lag, so that words which
+// change in memory meanwhile are seen late or early.
+u64 Pbdma::burst_words() {
+    if (kernel_.seed() == 0) return kBurstWords;
+    sim::RandomStream stream = kernel_.stream("gpu.host.pbdma", fmt::format("{} burst {}", index_, ++burst_draws_));
+    return u64{1} << stream.below(std::bit_width(u64{kBurstWords}));
 }
 
 void Pbdma::set_word(u32 index, u32 value) {

@@ -181,6 +181,7 @@ private:
     void set_pair(u32 lo, u32 hi, u64 value);
     bool executing() const;  // the subdevice mask lets methods through
     u64 fetch_latency(u64 va);
+    u64 burst_words();
 
     sim::Kernel& kernel_;
     const TimingParams& timing_;
@@ -203,6 +204,8 @@ private:
     u64 cost_ps_ = 0;         // of this run so far
     bool engine_costs_ = false;  // an engine charged time in this run: the run ends once it is long
     u64 word_va_ = 0;         // of the word being decoded
+    bool burst_cut_ = false;  // another seed made the fetcher lag: what is left is fetched when this is decoded
+    u64 burst_draws_ = 0;     // random draws made so far
     std::vector<u32> words_;  // fetched ahead, kBurstWords at most; empty between runs
 };
 

@@ -267,7 +267,13 @@ bool Ce::in_system_memory(const Job& job, const CopySurface& surface) {
 
 u64 Ce::slice_ps(const Job& job) {
     const CopyDescriptor& copy = job.copy;
-    u64 ps = job.progress.line == 0 && job.progress.element == 0 ? timing_.ce_start_ps : 0;
+    u64 ps = 0;
+    if (job.progress.line == 0 && job.progress.element == 0) {
+        ps = timing_.ce_start_ps;
+        // Other seeds let a launch begin up to twice as late, so that engines finish in other orders.
+        if (kernel_.seed() != 0)
+            ps += kernel_.stream(name_, fmt::format("start {}", ++start_draws_)).below(timing_.ce_start_ps + 1);
+    }
     if (!copy.has_data || job.progress.done(copy)) return ps;
     u64 line_bytes = copy.line_elements * copy.dst_element_bytes();
     u64 lines = std::min(copy.line_count - job.progress.line, Copier::kSliceLines);
@@ -529,6 +535,7 @@ void Ce::visit(sim::StateVisitor& visitor) {
     visitor.field("intr_status", intr_status_);
     visitor.field("opt", opt_);
     visitor.field("launcherr", launcherr_);
+    visitor.field("start_draws", start_draws_);
     visitor.field("engctl", engctl_);
 }
 

@@ -128,6 +128,7 @@ private:
     u32 opt_ = 0;
     u32 launcherr_ = 0;
     u32 engctl_ = 0;
+    u64 start_draws_ = 0;  // random draws made so far
 };
 
 // The CE register block: 0x104000..0x104FFF.
