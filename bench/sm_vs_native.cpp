@@ -17,6 +17,7 @@ using namespace test_support;
 using namespace test_support::code;
 
 constexpr u64 kCode = 0x1'0000;
+constexpr u32 kData = 0x20'0000;
 constexpr u32 kRounds = 20'000, kUnroll = 16, kThreads = 1024;
 constexpr u32 kMultiplier = 1664525, kIncrement = 1013904223;
 constexpr double kSlowestRatio = 8.0;
@@ -55,6 +56,15 @@ Word shf() {
     return Asm(0x819).set(23, 16, 2).set(31, 24, 2).set(63, 32, 1).set(71, 64, rz).set(74, 73, 3).set(83, 81, pt);
 }
 
+// Neighbouring words, by address r6:r7.
+Word load_global() {
+    return ldg(2, 6);
+}
+// Word r3 of shared memory.
+Word load_shared() {
+    return Asm(0x984).set(23, 16, 2).set(31, 24, 3).set(75, 73, 4).set(79, 78, 1).set(83, 81, pt);
+}
+
 struct Result {
     double time = 0;
     u64 instructions = 0;
@@ -63,13 +73,16 @@ struct Result {
 
 // A loop of `body` kUnroll times, kRounds rounds, by kThreads threads.
 Result run_loop(LaneTarget target, Word body) {
-    std::vector<Word> words = {s2r(3, 0x21), mov(4, kIncrement), mov(3, kMultiplier), mov(5, kRounds)};
+    // r6:r7 = data + 4 * thread.
+    std::vector<Word> words = {s2r(3, 0x21),           mov(4, kIncrement), mov(5, kRounds), iadd_register(6, 3, 3),
+                               iadd_register(6, 6, 6), iadd(6, 6, kData),  mov(7, 0)};
     for (u32 i = 0; i < kUnroll; ++i) words.push_back(body);
     words.push_back(iadd(5, 5, 0xffff'ffff));
     words.push_back(isetp(0, 5, 5, 0));
     words.push_back(bra(-static_cast<i64>(kUnroll) - 3).guard(0));
     words.push_back(exit());
     FlatMemory memory;
+    memory.add(kData, kThreads * 4);
     const std::span<u8> bytes = memory.add(kCode, 4096);
     for (std::size_t i = 0; i < words.size() * 16; ++i) {
         const u64 half = i % 16 < 8 ? words[i / 16].lo : words[i / 16].hi;
@@ -79,6 +92,7 @@ Result run_loop(LaneTarget target, Word body) {
     launch.entry = kCode;
     launch.block = {kThreads, 1, 1};
     launch.registers = 16;
+    launch.shared_bytes = kThreads * 4;
     CodeCache cache(target);
     const StillClock clock;
     GridRun grid(launch, memory, cache, clock);
@@ -113,7 +127,8 @@ int main() {
         const char* name;
         Word body;
     };
-    const Loop loops[] = {{"IMAD", imad()}, {"IADD3", iadd3()}, {"LOP3", lop3_xor()}, {"SHF", shf()}, {"FFMA", ffma()}};
+    const Loop loops[] = {{"IMAD", imad()}, {"IADD3", iadd3()},     {"LOP3", lop3_xor()},  {"SHF", shf()},
+                          {"FFMA", ffma()}, {"LDG", load_global()}, {"LDS", load_shared()}};
     std::printf("%-10s", "M warp/s");
     for (const Loop& loop : loops) std::printf(" %8s", loop.name);
     std::printf("\n");

@@ -309,6 +309,32 @@ TEST_CASE("an empty grid ends at once and still releases") {
     CHECK(bench.gr.bench.read32(bench.data, 4096) == 9);
 }
 
+namespace {
+
+struct NoteKeeper final : sim::JournalSink {
+    std::vector<std::string> notes;
+    void on_record(const sim::JournalRecord&, std::span<const u8>) override {}
+    void on_note(SimTime, std::string_view text) override { notes.emplace_back(text); }
+};
+
+}  // namespace
+
+TEST_CASE("P21 a size that the client did not write reads as zero, and a lint says so") {
+    LaunchBench bench;
+    NoteKeeper keeper;
+    bench.gr.bench.kernel.journal().add_sink(keeper);
+    bench.gr.bench.write32(bench.constants, 0x0, 32);
+    bench.program({code::mov_constant(2, 0, 0x160), code::mov_constant(3, 0, 0x164), code::mov_constant(4, 0, 0x0),
+                   code::mov_constant(5, 0, 0xc), code::stg(2, 4), code::stg(2, 5, 4), code::exit()});
+    bench.gr.bench.write32(bench.data, 4, 0xff);
+    bench.launch();
+    bench.gr.bench.kernel.journal().remove_sink(keeper);
+    CHECK(bench.gr.bench.read32(bench.data, 0) == 32);
+    CHECK(bench.gr.bench.read32(bench.data, 4) == 0);
+    REQUIRE(keeper.notes.size() == 1);
+    CHECK(keeper.notes[0].find("c[0x0][0xc] (grid x size) as zero") != std::string::npos);
+}
+
 TEST_CASE("P21 constants are the client's buffer, and a buffer larger than its mapping is good up to there") {
     LaunchBench bench;
     bench.store_program();
@@ -340,4 +366,74 @@ TEST_CASE("a running grid survives save and load") {
     CHECK(first.gr.bench.read32(first.data, 4 * 31) != 0);
     CHECK(second.gr.bench.read32(second.data, 4 * 31) == first.gr.bench.read32(first.data, 4 * 31));
     CHECK(first.gr.bench.kernel.journal().chain() == second.gr.bench.kernel.journal().chain());
+}
+
+namespace {
+
+// A replayable fault buffer that is enabled and keeps what comes.
+struct ReplaySink final : FaultSink {
+    std::vector<MmuFault> faults;
+    void on_mmu_fault(const MmuFault& fault) override { faults.push_back(fault); }
+    bool replayable_buffer_enabled() const override { return true; }
+};
+
+}  // namespace
+
+TEST_CASE("a replayable fault holds the grid until software says start or cancel") {
+    LaunchBench bench;
+    ReplaySink sink;
+    ChipBench& chip = bench.gr.bench;
+    chip.mmu.attach_fault_sink(sink);
+    constexpr u32 page_directory_word = 0x200, fault_replay_tex = 1u << 4;
+    const u64 word = bench.gr.channel.instance + page_directory_word;
+    chip.vram.write_u32(word, chip.vram.read_u32(word) | fault_replay_tex);
+    const u64 va = u64{1} << 33;
+    // Atomic add to a page that is not there, by every lane; each may count once only.
+    bench.program({code::mov(2, 0), code::mov(3, 2), code::mov(4, 1), code::red_add(2, 4), code::exit()});
+    bench.set_release(bench.data.va + 4096, 1, true);
+    bench.launch();
+    REQUIRE(sink.faults.size() == 1);
+    CHECK(sink.faults[0].replayable);
+    CHECK(sink.faults[0].va.value == va);
+    CHECK(chip.errors.empty());
+    CHECK_FALSE(chip.compute->idle(bench.gr.channel.chid));
+    TlbInvalidate request;
+    SUBCASE("start before the page is there faults again") {
+        request.replay = FaultReplay::Start;
+        chip.mmu.invalidate(request);
+        chip.run();
+        CHECK(sink.faults.size() == 2);
+        CHECK(chip.errors.empty());
+    }
+    SUBCASE("start with the page there goes on") {
+        const auto page = chip.make_buffer(4096);
+        chip.map(chip.space, va, page.pa, 4096);
+        request.replay = FaultReplay::Start;
+        chip.mmu.invalidate(request);
+        chip.run();
+        CHECK(chip.errors.empty());
+        CHECK(chip.read32(page, 0) == 32);
+        CHECK(chip.read32(bench.data, 4096) == 1);
+    }
+    SUBCASE("cancel ends the channel") {
+        request.replay = FaultReplay::CancelGlobal;
+        chip.mmu.invalidate(request);
+        chip.run();
+        REQUIRE(chip.errors.size() == 1);
+        CHECK(chip.errors[0].source == ChipError::Source::MmuFault);
+        CHECK(chip.read32(bench.data, 4096) == 0);
+        CHECK(chip.compute->idle(bench.gr.channel.chid));
+    }
+}
+
+TEST_CASE("a channel that goes away takes its endless grid with it") {
+    LaunchBench bench;
+    bench.program({code::bra(-1)});
+    bench.write_qmd();
+    bench.gr.bench.submit(bench.gr.channel, bench.send());
+    bench.gr.bench.run(SimTime::from_us(100));
+    REQUIRE_FALSE(bench.gr.bench.compute->idle(bench.gr.channel.chid));
+    bench.gr.bench.compute->drop_channel(bench.gr.channel.chid);
+    CHECK(bench.gr.bench.compute->idle(bench.gr.channel.chid));
+    bench.gr.bench.run(SimTime::from_us(100));
 }

@@ -227,6 +227,32 @@ TEST_CASE("code that a kernel changes is decoded again, and so is code that chan
     CHECK(bench.word(0) == 33);
 }
 
+TEST_CASE("an instruction that trapped has done nothing, and lanes that were done are not repeated after resume") {
+    SmBench bench;
+    bench.launch.block = {32, 1, 1};
+    SUBCASE("a load whose address is in its destination") {
+        // Lanes 0 to 15 read data, the others beyond it; every lane's address must survive.
+        bench.program({s2r(0, kTidX), mov(2, kDataLow), mov(3, 0), isetp(0, 0, kGreaterEqual, 16),
+                       mov(2, kDataLow + SmBench::kDataBytes).guard(0), ldg(2, 2, 0, 5), exit()});
+        REQUIRE(bench.run() == GridState::Trapped);
+        bench.memory.add(SmBench::kData + SmBench::kDataBytes, 4096);
+        bench.grid->resume();
+        CHECK(bench.grid->run(1000) == GridState::Done);
+    }
+    SUBCASE("an atomic") {
+        bench.program({s2r(0, kTidX), mov(2, kDataLow), mov(3, 0), mov(4, 1), isetp(0, 0, kGreaterEqual, 16),
+                       mov(2, kDataLow + SmBench::kDataBytes).guard(0), red_add(2, 4), exit()});
+        REQUIRE(bench.run() == GridState::Trapped);
+        CHECK(bench.grid->trap().lanes == lane_bit(16));
+        CHECK(bench.word(0) == 16);
+        bench.memory.add(SmBench::kData + SmBench::kDataBytes, 4096);
+        bench.grid->resume();
+        REQUIRE(bench.grid->run(1000) == GridState::Done);
+        CHECK(bench.word(0) == 16);
+        CHECK(bench.memory.at(SmBench::kData + SmBench::kDataBytes, 1)[0] == 16);
+    }
+}
+
 TEST_CASE("launches that no hardware takes are refused by name") {
     KernelLaunch launch;
     CHECK(check_launch(launch) == "");

@@ -25,6 +25,19 @@ u64 block_count(const sm::KernelLaunch& launch) {
     return u64{launch.grid[0]} * launch.grid[1] * launch.grid[2];
 }
 
+// Cycles of the SMs in use for as many warp instructions: a warp issues at most every fourth cycle, an SM four warps a
+// cycle. (model)
+u64 issue_cycles(const sm::KernelLaunch& launch, u64 instructions, u32 sm_count) {
+    constexpr u64 cycles_between = 4, warps_per_sm_max = 32;
+    const u64 blocks = std::max<u64>(block_count(launch), 1);
+    const u64 threads = u64{launch.block[0]} * launch.block[1] * launch.block[2];
+    const u64 warps = (threads + sm::kLanes - 1) / sm::kLanes;
+    const u64 sms = std::min<u64>(sm_count, blocks);
+    const u64 warps_per_sm = std::min(warps_per_sm_max, warps * ((blocks + sms - 1) / sms));
+    const u64 issuing = std::min(warps_per_sm, cycles_between * kIssueSlotsPerSm);
+    return instructions * cycles_between / (issuing * sms) + 1;
+}
+
 void put(std::span<u8> out, u64 value) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<u8>(value >> 8 * i);
 }
@@ -33,6 +46,7 @@ void put(std::span<u8> out, u64 value) {
 
 GridLauncher::GridLauncher(const Parts& parts) : parts_(parts), kernel_clock_(parts.clock) {
     target_ = parts_.kernel.events().add_target("gpu.gr0.grids", *this);
+    parts_.mmu.add_replay_listener(*this);
 }
 GridLauncher::~GridLauncher() {
     parts_.kernel.events().remove_target(target_);
@@ -106,8 +120,7 @@ void GridLauncher::slice(Job& job) {
     if (!job.grid) make_grid(job);
     const u64 before = job.grid->instructions();
     const sm::GridState state = job.grid->run(kSliceInstructions);
-    const u64 sms = std::min<u64>(parts_.spec.sm_count, std::max<u64>(block_count(job.grid->launch()), 1));
-    const u64 cycles = (job.grid->instructions() - before) / (kIssueSlotsPerSm * sms) + 1;
+    const u64 cycles = issue_cycles(job.grid->launch(), job.grid->instructions() - before, parts_.spec.sm_count);
     const u64 spent_ps = cycles_to_ps(cycles, parts_.timing.sm_clock_khz);
     switch (state) {
         case sm::GridState::Running:
@@ -133,36 +146,101 @@ void GridLauncher::slice(Job& job) {
 
 void GridLauncher::trapped(Job& job) {
     const sm::Trap& trap = job.grid->trap();
+    const bool faulted = trap.reason == sm::TrapReason::MMU_FAULT || trap.reason == sm::TrapReason::FETCH_FAULT;
     last_stop_ = trap.describe();
     parts_.kernel.journal().note(parts_.kernel.now(), last_stop_);
-    const u32 chid = job.chid;
-    const bool faulted = trap.reason == sm::TrapReason::MMU_FAULT || trap.reason == sm::TrapReason::FETCH_FAULT;
-    record(job, faulted ? records::LaunchOutcome::Fault : records::LaunchOutcome::Trap);
+    if (faulted && job.port->fault().replayable) {
+        job.stalled = true;
+        job.fault = job.port->fault();
+        parts_.mmu.report_fault(job.fault);
+        return;
+    }
     if (trap.reason == sm::TrapReason::UNMODELLED)
         parts_.kernel.unmodelled().refused("sm_75 " + trap.detail, parts_.kernel.now());
-    const MmuFault fault = job.port->fault();
-    const TrappedMethod method = job.method;
-    const u32 esr = static_cast<u32>(trap.reason);
-    // The channel is lost, and with it what it had queued.
-    jobs_.erase(chid);
     if (faulted) {
-        parts_.host.engine_fault(parts_.engine_index, chid, fault);
+        const MmuFault fault = job.port->fault();
+        lose(job, records::LaunchOutcome::Fault, &fault, 0);
     } else {
-        parts_.host.engine_error(parts_.engine_index, chid, parts_.regs.sm_exception(esr, method));
+        lose(job, records::LaunchOutcome::Trap, nullptr, static_cast<u32>(trap.reason));
+    }
+}
+
+// The channel is lost, and with it what it had queued.
+void GridLauncher::lose(Job& job, records::LaunchOutcome outcome, const MmuFault* fault, u32 warp_esr) {
+    const u32 chid = job.chid;
+    const TrappedMethod method = job.method;
+    record(job, outcome);
+    jobs_.erase(chid);
+    if (fault != nullptr) {
+        parts_.host.engine_fault(parts_.engine_index, chid, *fault);
+    } else {
+        parts_.host.engine_error(parts_.engine_index, chid, parts_.regs.sm_exception(warp_esr, method));
     }
     parts_.host.engine_ready(parts_.engine_index);
 }
 
+bool GridLauncher::cancels(const TlbInvalidate& request, const MmuFault& fault) {
+    constexpr u64 page = sm::SmMemory::kPageBytes;
+    switch (request.replay) {
+        case FaultReplay::CancelGlobal:
+            return true;
+        case FaultReplay::CancelTargeted:
+            return request.cancel_gpc_id == fault.client.gpc_id && request.cancel_client_id == fault.client.client_id;
+        case FaultReplay::CancelVaGlobal:
+            return request.va.value / page == fault.va.value / page;
+        case FaultReplay::None:
+        case FaultReplay::Start:
+        case FaultReplay::StartAckAll:
+            return false;
+    }
+    return false;
+}
+
+void GridLauncher::on_fault_replay(const TlbInvalidate& request) {
+    std::vector<u32> stalled;
+    for (const auto& [chid, jobs] : jobs_) {
+        if (jobs.front().stalled && jobs.front().grid) stalled.push_back(chid);
+    }
+    for (u32 chid : stalled) {
+        const auto found = jobs_.find(chid);
+        if (found == jobs_.end()) continue;
+        Job& job = found->second.front();
+        if (request.replay == FaultReplay::Start || request.replay == FaultReplay::StartAckAll) {
+            job.stalled = false;
+            job.grid->resume();
+            begin(job, 0);
+        } else if (cancels(request, job.fault)) {
+            MmuFault fault = job.fault;
+            fault.replayable = false;
+            lose(job, records::LaunchOutcome::Fault, &fault, 0);
+        }
+    }
+}
+
+// Values are the client's and never invented; a size that reads as zero is worth a word.
+void GridLauncher::lint(const Job& job) {
+    constexpr std::string_view names[sm::GridRun::kSizeWords] = {"block x", "block y", "block z",
+                                                                 "grid x",  "grid y",  "grid z"};
+    for (u32 word = 0; word < sm::GridRun::kSizeWords; ++word) {
+        if ((job.grid->zero_sizes() >> word & 1) == 0) continue;
+        parts_.kernel.journal().note(
+            parts_.kernel.now(),
+            fmt::format("lint: the kernel at 0x{:x} reads c[0x0][0x{:x}] ({} size) as zero: the client's constant "
+                        "buffer does not hold it",
+                        job.grid->launch().entry, word * 4, names[word]));
+    }
+}
+
 void GridLauncher::end(Job& job) {
     const u32 chid = job.chid;
+    lint(job);
     for (u32 i = 0; i < 2; ++i) {
         const std::optional<QmdRelease> wanted = release_of(job.qmd, i);
         MmuFault fault;
         if (!wanted || release(job, *wanted, fault)) continue;
-        record(job, records::LaunchOutcome::Fault);
-        jobs_.erase(chid);
-        parts_.host.engine_fault(parts_.engine_index, chid, fault);
-        parts_.host.engine_ready(parts_.engine_index);
+        // Nobody can try a release again.
+        fault.replayable = false;
+        lose(job, records::LaunchOutcome::Fault, &fault, 0);
         return;
     }
     record(job, records::LaunchOutcome::Done);
@@ -250,6 +328,11 @@ void GridLauncher::Job::visit(sim::StateVisitor& visitor) {
     visitor.field("method", method.method);
     visitor.field("data", method.data);
     visitor.field("over", over);
+    visitor.field("stalled", stalled);
+    visitor.field("fault_type", fault.type);
+    visitor.field("fault_access", fault.access);
+    visitor.field("fault_va", fault.va.value);
+    visitor.field("fault_client", fault.client.client_id);
     visitor.field("event", event);
 }
 
@@ -270,6 +353,10 @@ void GridLauncher::visit(sim::StateVisitor& visitor) {
                 continue;
             }
             make_grid(job);
+            const u8 client_id = job.fault.client.client_id;
+            job.fault.client = client(job, client_id);
+            job.fault.instance = job.space.instance;
+            job.fault.replayable = job.stalled;
         }
         visitor.field("grid", *job.grid);
     }

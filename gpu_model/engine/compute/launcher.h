@@ -23,7 +23,7 @@
 
 namespace gpu {
 
-class GridLauncher final : private sim::EventTarget {
+class GridLauncher final : private sim::EventTarget, private ReplayListener {
 public:
     static constexpr std::size_t kQueuedMax = 64;  // launches of one channel; more wait in the pushbuffer
 
@@ -81,7 +81,9 @@ private:
         u32 veid = 0;
         bool privileged = false;
         TrappedMethod method;
-        bool over = false;  // the grid has ended: only its semaphores are left
+        bool over = false;     // the grid has ended: only its semaphores are left
+        bool stalled = false;  // `fault` is replayable: the grid waits for software's word
+        MmuFault fault;
         sim::EventHandle event;
         std::unique_ptr<MmuPort> port;      // with the grid
         std::unique_ptr<sm::GridRun> grid;  // once the first slice has begun
@@ -89,11 +91,16 @@ private:
     };
 
     void on_event(u32 op, u64 arg) override;
+    // Replayable faults: tried again, or given up as software says.
+    void on_fault_replay(const TlbInvalidate& request) override;
+    static bool cancels(const TlbInvalidate& request, const MmuFault& fault);
     void begin(Job& job, u64 delay_ps);
     void make_grid(Job& job);
     void slice(Job& job);
     void end(Job& job);
+    void lint(const Job& job);
     void trapped(Job& job);
+    void lose(Job& job, records::LaunchOutcome outcome, const MmuFault* fault, u32 warp_esr);
     bool release(const Job& job, const QmdRelease& release, MmuFault& fault);
     void record(const Job& job, records::LaunchOutcome outcome);
     // Takes the front job of the channel away and starts the next.

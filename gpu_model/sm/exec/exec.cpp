@@ -36,7 +36,9 @@ u32 Exec::constant_word(const Slot& s, u32 word) {
     if (!grid->read_constant(s.in.bank, offset, bytes)) {
         trap(s, TrapReason::MMU_FAULT, lanes, grid->launch().banks[s.in.bank].va + offset);
     }
-    return word_of(bytes);
+    const u32 value = word_of(bytes);
+    if (value == 0 && s.in.bank == 0 && offset / 4 < GridRun::kSizeWords) grid->note_zero_size(offset / 4);
+    return value;
 }
 
 void Exec::load_constant_row(Slot& s) {
@@ -105,6 +107,7 @@ void Exec::trap(const Slot& s, TrapReason reason, u32 faulting_lanes, u64 addres
                  .lanes = faulting_lanes,
                  .address = address,
                  .detail = std::move(detail)};
+    lanes = 0;
 }
 
 }  // namespace gpu::sm

@@ -24,6 +24,8 @@ struct Exec {
     u64 next_pc = 0;  // where the group goes on
     u32 active = 0;   // lanes of the group
     u32 lanes = 0;    // those whose guard is true
+    // Lanes that have done a memory instruction which then trapped in another lane.
+    u32 completed = 0;
     Event event = Event::None;
     // Backward branches that a diverged group may take before the others get their turn.
     static constexpr u32 kPatience = 64;
@@ -62,10 +64,10 @@ struct Exec {
         warp->preds[index] = (warp->preds[index] & ~lanes) | (bits & lanes);
     }
     void set_uniform_pred(u8 index, bool value) {
-        if (index != sass::kPt) warp->uniform_preds[index] = value ? kAllLanes : 0;
+        if (index != sass::kPt && lanes != 0) warp->uniform_preds[index] = value ? kAllLanes : 0;
     }
     void set_uniform(u32 index, u32 value) {
-        if (index != sass::kUrz) warp->uniform[index] = value;
+        if (index != sass::kUrz && lanes != 0) warp->uniform[index] = value;
     }
 
     // Word `word` of the constant operand: 0 is the word named, 1 the next. Traps and answers 0 when it is not there.
@@ -103,7 +105,8 @@ struct Exec {
     // Lets another ready group of this warp run first.
     void give_way();
 
-    // The group stops at this instruction, which has had no effect.
+    // The group stops at this instruction, which has no effect in lanes that are not `completed`: from here on no lane
+    // executes.
     void trap(const Slot& s, TrapReason reason, u32 faulting_lanes, u64 address = 0, std::string detail = {});
 };
 

@@ -124,6 +124,7 @@ void modify(Exec& x, Slot& s, const Job& job, const AddressRow& addresses, F f, 
         const u32 out[2] = {static_cast<u32>(value), static_cast<u32>(value >> 32)};
         if (!store_lane(x, s, job.space, lane, address, bytes, out)) return;
         write_register(x, job.rd, lane, bytes, result(old, lane));
+        x.completed |= lane_bit(lane);
     }
 }
 
@@ -174,23 +175,31 @@ void global_swap(Exec& x, Slot& s, Space space) {
     compare_and_swap(x, s, {space, s.in.mod<Mod::AtomType>(), source_register(s), s.in.rd}, addresses, false);
 }
 
+// The predicate result: the compiler's code loops while it is false.
+void set_performed(Exec& x, const Slot& s) {
+    const u32 executing = x.lanes;
+    x.lanes = x.completed;
+    x.set_pred(s.pu, kAllLanes);
+    x.lanes = executing;
+}
+
 }  // namespace
 
 void op_atom(Exec& x, Slot& s) {
     global_job(x, s, Space::Generic, s.in.mod<Mod::AtomOp>(), s.in.rd);
-    x.set_pred(s.pu, kAllLanes);  // performed: the compiler's code loops while it is false
+    set_performed(x, s);
 }
 void op_atom_cas(Exec& x, Slot& s) {
     global_swap(x, s, Space::Generic);
-    x.set_pred(s.pu, kAllLanes);
+    set_performed(x, s);
 }
 void op_atomg(Exec& x, Slot& s) {
     global_job(x, s, Space::Global, s.in.mod<Mod::AtomOp>(), s.in.rd);
-    x.set_pred(s.pu, kAllLanes);
+    set_performed(x, s);
 }
 void op_atomg_cas(Exec& x, Slot& s) {
     global_swap(x, s, Space::Global);
-    x.set_pred(s.pu, kAllLanes);
+    set_performed(x, s);
 }
 void op_red(Exec& x, Slot& s) {
     global_job(x, s, Space::Global, s.in.mod<Mod::RedOp>(), sass::kRz);

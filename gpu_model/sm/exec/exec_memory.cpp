@@ -42,24 +42,86 @@ bool is_run_of_words(const Exec& x, const AddressRow& row) {
     return difference == 0 && row.lane[0] % SmMemory::kPageBytes <= SmMemory::kPageBytes - sizeof(Row);
 }
 
-void load(Exec& x, Slot& s, Space space, const AddressRow& addresses, u32 code) {
+// Plain memory that every executing lane's access lies in, or nothing: shared memory as a whole, or one global page.
+struct Reach {
+    u8* bytes = nullptr;
+    u64 first = 0;  // address of bytes[0]
+};
+Reach common_reach(Exec& x, Space space, const AddressRow& addresses, u32 access_bytes, bool for_write) {
+    Reach reach;
+    u64 size = SmMemory::kPageBytes;
+    const u64 some = addresses.lane[std::countr_zero(x.lanes)];
+    if (space == Space::Shared) {
+        reach.bytes = x.cta->shared.data();
+        size = x.cta->shared.size();
+    } else if (space == Space::Global) {
+        reach.first = some / SmMemory::kPageBytes * SmMemory::kPageBytes;
+        reach.bytes = x.grid->global(reach.first, for_write);
+    }
+    if (reach.bytes == nullptr || size < access_bytes) return {};
+    const u64 most = size - access_bytes, low_bits = access_bytes - 1;
+    u64 wrong = 0;
+    const u32* mask = x.mask();
+    for (u32 i = 0; i < kLanes; ++i) {
+        const u64 offset = addresses.lane[i] - reach.first;
+        wrong |= ((offset > most ? u64{1} : u64{0}) | (offset & low_bits)) & mask[i];
+    }
+    return wrong == 0 ? reach : Reach{};
+}
+
+// Generic addresses that all mean one space become addresses of that space.
+Space narrowed(const Exec& x, Space space, AddressRow& addresses) {
+    if (space != Space::Generic) return space;
+    const Place some = resolve(x, space, addresses.lane[std::countr_zero(x.lanes)]);
+    AddressRow places;
+    bool same = true;
+    for_lanes(x.lanes, [&](u32 lane) {
+        const Place place = resolve(x, Space::Generic, addresses.lane[lane]);
+        same = same && place.space == some.space;
+        places.lane[lane] = place.address;
+    });
+    // Local addresses keep their generic form: a fault shall name it.
+    if (!same || some.space == Space::Local) return Space::Generic;
+    for_lanes(x.lanes, [&](u32 lane) { addresses.lane[lane] = places.lane[lane]; });
+    return some.space;
+}
+
+void load(Exec& x, Slot& s, Space generic, AddressRow& addresses, u32 code) {
     const u32 bytes = bytes_of(code);
+    const Space space = narrowed(x, generic, addresses);
     if (space == Space::Global && code == B32 && is_run_of_words(x, addresses)) {
         if (const u8* plain = x.grid->global(addresses.lane[0], false)) {
             std::memcpy(x.dst(s.in.rd), plain, sizeof(Row));
             return;
         }
     }
+    if (const Reach reach = common_reach(x, space, addresses, bytes, false); reach.bytes != nullptr) {
+        if (code == B32) {
+            u32* d = x.dst(s.in.rd);
+            for_lanes(x.lanes, [&](u32 lane) {
+                std::memcpy(&d[lane], reach.bytes + (addresses.lane[lane] - reach.first), sizeof(u32));
+            });
+            return;
+        }
+        for_lanes(x.lanes, [&](u32 lane) {
+            u32 words[4]{};
+            std::memcpy(words, reach.bytes + (addresses.lane[lane] - reach.first), bytes);
+            put_loaded(x, s.in.rd, lane, code, words);
+        });
+        return;
+    }
+    // Registers change only when every lane has its data: an address may lie in the destination.
+    u32 words[kLanes][4];
     for (u32 rest = x.lanes; rest != 0; rest &= rest - 1) {
         const u32 lane = static_cast<u32>(std::countr_zero(rest));
-        u32 words[4];
-        if (!load_lane(x, s, space, lane, addresses.lane[lane], bytes, words)) return;
-        put_loaded(x, s.in.rd, lane, code, words);
+        if (!load_lane(x, s, space, lane, addresses.lane[lane], bytes, words[lane])) return;
     }
+    for_lanes(x.lanes, [&](u32 lane) { put_loaded(x, s.in.rd, lane, code, words[lane]); });
 }
 
-void store(Exec& x, Slot& s, Space space, const AddressRow& addresses, u32 code, u32 source) {
+void store(Exec& x, Slot& s, Space generic, AddressRow& addresses, u32 code, u32 source) {
     const u32 bytes = bytes_of(code);
+    const Space space = narrowed(x, generic, addresses);
     if (space == Space::Global && code == B32 && is_run_of_words(x, addresses)) {
         if (u8* plain = x.grid->global(addresses.lane[0], true)) {
             std::memcpy(plain, x.reg(source), sizeof(Row));
@@ -67,13 +129,25 @@ void store(Exec& x, Slot& s, Space space, const AddressRow& addresses, u32 code,
             return;
         }
     }
+    const u32 count = source == sass::kRz ? 0 : (bytes + 3) / 4;
+    const auto take = [&](u32 lane, u32(&words)[4]) {
+        for (u32 k = 0; k < count; ++k) words[k] = x.reg(source + k)[lane];
+    };
+    if (const Reach reach = common_reach(x, space, addresses, bytes, true); reach.bytes != nullptr) {
+        for_lanes(x.lanes, [&](u32 lane) {
+            u32 words[4]{};
+            take(lane, words);
+            std::memcpy(reach.bytes + (addresses.lane[lane] - reach.first), words, bytes);
+        });
+        if (space == Space::Global) x.grid->stored(reach.first, SmMemory::kPageBytes);
+        return;
+    }
     for (u32 rest = x.lanes; rest != 0; rest &= rest - 1) {
         const u32 lane = static_cast<u32>(std::countr_zero(rest));
         u32 words[4]{};
-        if (source != sass::kRz) {
-            for (u32 k = 0; k < (bytes + 3) / 4; ++k) words[k] = x.reg(source + k)[lane];
-        }
+        take(lane, words);
         if (!store_lane(x, s, space, lane, addresses.lane[lane], bytes, words)) return;
+        x.completed |= lane_bit(lane);
     }
 }
 
@@ -200,6 +274,7 @@ void op_ldc(Exec& x, Slot& s) {
         u32 words[4];
         if (!load_constant(x, s, lane_bit(lane), address, code, words)) return;
         put_loaded(x, s.in.rd, lane, code, words);
+        x.completed |= lane_bit(lane);
     }
 }
 

@@ -237,6 +237,7 @@ void GridRun::run_warp(Cta& cta, Warp& warp, u64 budget) {
         ++done;
         turn_instructions_ = done;
         x.next_pc = x.pc + sass::kWordBytes;
+        x.completed = 0;
         const u32 guard = slot->uniform ? x.uniform_pred(slot->guard) : x.pred(slot->guard);
         x.lanes = x.active & guard;
         if (x.lanes != 0) {
@@ -265,6 +266,9 @@ void GridRun::run_warp(Cta& cta, Warp& warp, u64 budget) {
     turn_instructions_ = 0;
     if (x.event == Event::Trap) {
         state_ = GridState::Trapped;
+        if (x.completed != 0) add_group(warp, {.pc = x.pc + sass::kWordBytes, .lanes = x.completed});
+        const u32 rest = x.active & ~x.completed;
+        if (rest != 0) add_group(warp, {.pc = x.pc, .lanes = rest});
     } else if (x.active != 0) {
         add_group(warp, {.pc = x.pc, .lanes = x.active});
     } else if (warp.done()) {

@@ -26,6 +26,10 @@ public:
 
     // Runs about `warp_instructions` more.
     GridState run(u64 warp_instructions);
+    // After a trap: the lanes that have not done the instruction try it again.
+    void resume() {
+        if (state_ == GridState::Trapped) state_ = GridState::Running;
+    }
     GridState state() const { return state_; }
     const Trap& trap() const { return trap_; }
     u64 instructions() const { return instructions_; }  // of whole warps
@@ -57,6 +61,12 @@ public:
     // Bytes of a constant bank; zero beyond its end. False: a fault.
     bool read_constant(u32 bank, u64 offset, std::span<u8> out);
     bool has_bank(u32 bank) const { return bank < kConstantBanks; }
+
+    // Block and grid sizes are at most this far into bank 0, and never zero when the client has written them.
+    static constexpr u64 kSizeWords = 6;
+    // Bit w: the kernel has read word w of bank 0, a size, as zero.
+    u32 zero_sizes() const { return zero_sizes_; }
+    void note_zero_size(u64 word) { zero_sizes_ |= u32{1} << word; }
 
 private:
     struct PageEntry {
@@ -93,7 +103,8 @@ private:
     std::size_t turn_ = 0;
     u64 next_block_ = 0, block_count_ = 0, blocks_done_ = 0;
     u64 instructions_ = 0, turn_instructions_ = 0;
-    CodePage* page_ = nullptr;                 // that exec_.pc was in last
+    CodePage* page_ = nullptr;  // that exec_.pc was in last
+    u32 zero_sizes_ = 0;
     u64 code_begin_ = ~u64{0}, code_end_ = 0;  // addresses of decoded pages of this launch
     std::array<PageEntry, kPageEntries> pages_;
     std::array<Bank, kConstantBanks> banks_;
