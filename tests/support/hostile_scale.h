@@ -1,0 +1,39 @@
+// How long hostile tests run, and whether memory stays flat meanwhile. In ctest they are short; TU104SIM_HOSTILE=1000000 in the
+// environment makes each take so many rounds.
+#pragma once
+
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <string_view>
+
+#include "sim/types.h"
+
+namespace test {
+
+using namespace sim;
+
+inline u32 hostile_rounds(u32 usual) {
+    const char* text = std::getenv("TU104SIM_HOSTILE");
+    if (text == nullptr) return usual;
+    std::string_view view(text);
+    u32 value = 0;
+    auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
+    return error == std::errc() && end == view.data() + view.size() && value != 0 ? value : usual;
+}
+
+// Of this process; 0 where the host does not tell. Sanitizers keep freed memory, so they are not asked.
+inline u64 resident_bytes() {
+#if defined(__SANITIZE_ADDRESS__)
+    return 0;
+#else
+    constexpr u64 kPage = 4096;
+    std::ifstream file("/proc/self/statm");
+    u64 total = 0;
+    u64 resident = 0;
+    file >> total >> resident;
+    return resident * kPage;
+#endif
+}
+
+}  // namespace test
