@@ -153,6 +153,41 @@ def call_seeds(seeds, program):
         seeds.add("ioctl", f"seed{sequence['seed']}", data[:16384], f"tu104sim conform --record, seed {sequence['seed']}")
 
 
+def uvm_seeds(seeds):
+    """Records of the uvm target; the words are its table's numbers."""
+    table = "rm/client/uvm/ioctl_handlers.def"
+    rows = re.findall(r"^UVM_HANDLER\((\w+), +(\w+)", (ROOT / table).read_text(), re.M)
+    numbers = {name: i for i, (name, _) in enumerate(rows)}
+    one, page, chunk, half, all_bytes = 1, 4, 5, 6, 7
+    external, external_middle, managed, managed_middle = 8, 11, 13, 15
+    control_file, space = 22, 19
+    at_0, at_16, at_24 = 1, 4, 8  # places of the UUID
+
+    def record(kind, number=0, file=0, places=0, words=()):
+        return bytes([kind, number, file, places, *words]).ljust(16, b"\0")
+
+    def call(name, places=0, words=(), file=0):
+        return record(15, numbers["UVM_" + name], file, places, words)
+    close, munmap, mmap, free = (lambda *a, k=k, **n: record(k, *a, **n) for k in (0, 2, 3, 4))
+    seeds.add("uvm", "external", call("UNMAP_EXTERNAL", at_16, (external, half)) + call("MAP_EXTERNAL_ALLOCATION", 0x80)
+              + call("MAP_EXTERNAL_ALLOCATION", 0, (external_middle, half)) + free(1) + free(2)
+              + call("UNMAP_EXTERNAL", at_16, (external, chunk)) + call("MAP_EXTERNAL_SPARSE", at_16, (external, half))
+              + call("FREE", 0, (external, all_bytes)) + call("CREATE_EXTERNAL_RANGE", 0, (external, all_bytes))
+              + call("MAP_EXTERNAL_ALLOCATION") + close(), "tools/fuzz_seeds.py")
+    seeds.add("uvm", "managed", call("CREATE_RANGE_GROUP") + call("SET_RANGE_GROUP", 0, (one, managed, half))
+              + call("SET_PREFERRED_LOCATION", at_16, (managed, half)) + call("SET_ACCESSED_BY", at_16, (managed_middle, half))
+              + call("ENABLE_READ_DUPLICATION", 0, (managed, page)) + call("MIGRATE", at_16, (managed, all_bytes))
+              + munmap(words=(managed, page)) + mmap(places=3, words=(managed, page, managed))
+              + call("VALIDATE_VA_RANGE", 0, (managed, all_bytes)) + munmap(words=(managed, all_bytes)) + close(), "tools/fuzz_seeds.py")
+    seeds.add("uvm", "teardown", call("UNREGISTER_GPU_VASPACE", at_0) + call("REGISTER_GPU_VASPACE", at_0, (0, 0, control_file, space))
+              + call("MAP_EXTERNAL_ALLOCATION") + free(0) + call("UNREGISTER_GPU", at_0) + call("REGISTER_GPU", at_0)
+              + close(file=1) + call("CREATE_EXTERNAL_RANGE", 0, (managed, page)) + close(), "tools/fuzz_seeds.py")
+    every = [record(15, i, 2 if node == "Tools" else 0, places, (external, page)) for i, (_, node) in enumerate(rows)
+             for places in (at_0, at_16, at_24)]
+    for part in range(0, len(every), 48):
+        seeds.add("uvm", f"every{part // 48}", b"".join(every[part:part + 48]), table)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--program", default=str(ROOT / "build/release/tu104sim"))
@@ -165,6 +200,7 @@ def main():
     gsp_seeds(seeds)
     register_seeds(seeds)
     call_seeds(seeds, program)
+    uvm_seeds(seeds)
     seeds.write_manifest()
     print(f"{len(seeds.rows)} seeds, {sum(row[1] for row in seeds.rows)} bytes")
 

@@ -132,8 +132,13 @@ static void open_channel(void) {
     must("work submit token", rm_control(&rm, H_CHANNEL, NVC36F_CTRL_CMD_GPFIFO_GET_WORK_SUBMIT_TOKEN, &token, sizeof token));
     UvmRegisterChannel registered = {.uuid = uuid, .ctl = (i32)rm.ctl, .client = rm.client, .channel = H_CHANNEL};
     UVM("UVM_REGISTER_CHANNEL", UVM_REGISTER_CHANNEL, registered);
-    Schedule schedule = {1, 0};
-    must("schedule", rm_control(&rm, H_GROUP, NVA06C_CTRL_CMD_GPFIFO_SCHEDULE, &schedule, sizeof schedule));
+    // Drivers from 580 on have a third flag.
+    ApiVersion version = {'2', 0, {0}};
+    i64 result = nv_ioctl(rm.ctl, NV_ESC_CHECK_VERSION_STR, &version, sizeof version);
+    must("driver version", result == 0 ? NV_OK : (u32)-result);
+    u8 schedule[3] = {1};
+    u32 flags = version.versionString[0] == '5' && version.versionString[1] < '8' ? sizeof(Schedule) : 3;
+    must("schedule", rm_control(&rm, H_GROUP, NVA06C_CTRL_CMD_GPFIFO_SCHEDULE, schedule, flags));
 }
 
 static u32 used;

@@ -55,9 +55,14 @@ Status Driver::kernel_control(NvHandle client_handle, NvHandle object_handle, u3
     if (client == nullptr) return NV_ERR_INVALID_CLIENT;
     Object* object = client->find(object_handle);
     if (object == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
+    // The version's struct, of which the caller knows the first fields.
+    std::vector<u8> bytes(params.begin(), params.end());
+    bytes.resize(std::max<u64>(params.size(), control_bytes(version_, cmd).value_or(0)));
     NoUserMemory nothing;
-    ControlCall call{*client, *object, cmd, params, nothing, true};
-    return controls_.control(call);
+    ControlCall call{*client, *object, cmd, bytes, nothing, true};
+    Status status = controls_.control(call);
+    std::copy_n(bytes.begin(), params.size(), params.begin());
+    return status;
 }
 
 Status Driver::kernel_map_dma(NvHandle client_handle, NvHandle dma, MemoryUnit::DmaMap& map) {

@@ -186,7 +186,7 @@ gsp::ControlHead::ControlHead(const DriverVersion& version) : bytes(struct_bytes
     cmd = place("cmd");
     status = place("status");
     params_size = place("paramsSize");
-    flags = place("flags");
+    flags = place(field_place(version, kControlStruct, "flags") ? "flags" : "rmapiRpcFlags");  // renamed in 580
 }
 
 // A control's own failure travels in params.status; rpc_result says only that the record was understood.

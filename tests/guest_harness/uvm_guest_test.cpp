@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "guest_harness/run.h"
+#include "rm/versions.h"
 
 namespace harness {
 namespace {
@@ -35,11 +36,13 @@ TEST_CASE("a guest copies through UVM's mappings, and two runs are equal") {
     CHECK(first.output == second.output);
 }
 
-TEST_CASE("the UVM guest runs on every chip profile and on earlier drivers") {
+TEST_CASE("the UVM guest runs on every chip profile and as every driver") {
     for (const char* chip : {"rtx2080", "rtx5000"}) CHECK(run_uvm_client({.chip = chip}).outcome.exit_code == 0);
-    for (const char* driver : {"550.144.03", "535.183.01"}) {
-        INFO(driver);
-        CHECK(run_uvm_client({.driver = driver}).outcome.exit_code == 0);
+    for (std::string_view driver : rm::version_names()) {
+        CAPTURE(driver);
+        Ran ran = run_uvm_client({.driver = std::string(driver)});
+        INFO(ran.output);
+        CHECK(ran.outcome.exit_code == 0);
     }
 }
 
