@@ -132,7 +132,9 @@ TEST_CASE("P12: sizes of controls and of allocation parameters in every driver v
             if (line.cells[i] == "?") unknown.insert(*number(line.name));
             else if (std::optional<u32> bytes = number(line.cells[i])) (line.kind == 'C' ? controls : allocs)[*number(line.name)][i].insert(*bytes);
     }
-    for (const auto& [id, columns] : controls) {
+    for (const auto& control : controls) {
+        const auto& id = control.first;
+        const auto& columns = control.second;
         if (abi::find_control(id) == nullptr) continue;
         for (std::size_t i = 0; i < 6; ++i) {
             std::optional<u32> ours = control_bytes(version(i), id);
@@ -145,7 +147,9 @@ TEST_CASE("P12: sizes of controls and of allocation parameters in every driver v
         }
     }
     CHECK(unknown.size() < 40);
-    for (const auto& [id, columns] : allocs) {
+    for (const auto& row : allocs) {
+        const auto& id = row.first;
+        const auto& columns = row.second;
         for (std::size_t i = 0; i < 6; ++i) {
             std::optional<u32> ours = alloc_bytes(version(i), id);
             CAPTURE(id);
