@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "rm/gsp/explain.h"
 #include "rm/journal_records.h"
 
 namespace rm {
@@ -203,6 +204,14 @@ void Gsp::Impl::run_request() {
                              {request_.header.function, request_.seq_num, request_.header.sequence, request_.payload.size(), detail},
                              request_.payload);
     reply_ = handle(request_);
+    if (reply_.status != abi::NV_OK) {
+        // The handlers hand the payload on; what failed before that is still in the request.
+        std::vector<u8> payload = reply_.payload.empty() ? request_.payload : reply_.payload;
+        std::string why = gsp::explain({version_, objects_, control_head_, request_.header.function, payload, reply_.status});
+        if (!why.empty())
+            note(fmt::format("record {} {}: {}: {}", request_.seq_num, rpc_name(version_, request_.header.function),
+                             abi::status_name(reply_.status), why));
+    }
     poll_count_ = 0;
     finish_request();
 }

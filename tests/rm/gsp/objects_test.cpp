@@ -192,3 +192,27 @@ TEST_CASE("a page list of several records is accepted, one that lies about its l
     CHECK(alloc_memory(3, 9, 4) == abi::NV_ERR_INVALID_PARAM_STRUCT);
     CHECK(alloc_memory(1, 4, 4) == abi::NV_ERR_INSERT_DUPLICATE_NAME);
 }
+
+TEST_CASE("each refused request gets a sentence: the field, what it is, what would be right, where the rule stands") {
+    Bench bench;
+    REQUIRE(bench.boot());
+    bench.notes.notes.clear();
+    auto last = [&bench] { return bench.notes.notes.empty() ? std::string() : bench.notes.notes.back(); };
+    std::vector<u8> eight(8);
+    std::vector<u8> seven(7);
+    CHECK(bench.control_bytes(kInternal, kInternalSubdevice, abi::NV2080_CTRL_CMD_INTERNAL_FIFO_GET_NUM_CHANNELS, eight) == abi::NV_OK);
+    CHECK(bench.notes.notes.empty());
+    CHECK(bench.control_bytes(kInternal, kInternalSubdevice, abi::NV2080_CTRL_CMD_INTERNAL_FIFO_GET_NUM_CHANNELS, seven) ==
+          abi::NV_ERR_INVALID_ARGUMENT);
+    CHECK(last().find("paramsSize is 7, must be 8 for NV2080_CTRL_CMD_INTERNAL_FIFO_GET_NUM_CHANNELS in 570.144") != std::string::npos);
+    CHECK(bench.control_bytes(0x1234, 1, abi::NV2080_CTRL_CMD_INTERNAL_FIFO_GET_NUM_CHANNELS, eight) == abi::NV_ERR_INVALID_CLIENT);
+    CHECK(last().find("NV_ERR_INVALID_CLIENT: hClient 0x1234 is no client here") != std::string::npos);
+    CHECK(bench.alloc(kInternal, kInternal, 0x77, 0xFFFF) == abi::NV_ERR_INVALID_CLASS);
+    CHECK(last().find("hClass 0xffff") != std::string::npos);
+    CHECK(bench.alloc(kInternal, 0x4242, 0x77, abi::NV20_SUBDEVICE_0) == abi::NV_ERR_INVALID_OBJECT_PARENT);
+    CHECK(last().find("hParent 0x4242 is no object of client 0xc1e00004") != std::string::npos);
+    CHECK(bench.free(kInternal, 0x99) != abi::NV_OK);
+    CHECK(last().find("hObjectOld 0x99 is no object of client 0xc1e00004") != std::string::npos);
+    CHECK(bench.call(abi::NV_VGPU_MSG_FUNCTION_FREE, std::vector<u8>(3)).rpc_result == abi::NV_ERR_INVALID_PARAM_STRUCT);
+    CHECK(last().find("the payload has 3 bytes, rpc_free_v03_00 of 570.144 has 16") != std::string::npos);
+}
