@@ -108,8 +108,8 @@ std::string explain(const Failure& failure) {
         if (part.function != failure.function) continue;
         u32 bytes = struct_bytes(failure.version, part.name);
         if (failure.payload.size() < bytes)
-            return fmt::format("the payload has {} bytes, {} of {} has {}", failure.payload.size(), part.name, version_name(failure.version),
-                               bytes);
+            return fmt::format("the payload has {} bytes, {} of {} has {}", failure.payload.size(), part.name,
+                               version_name(failure.version), bytes);
     }
     switch (failure.function) {
         case abi::NV_VGPU_MSG_FUNCTION_GSP_RM_CONTROL: return explain_control(failure);

@@ -128,9 +128,11 @@ TEST_CASE("P12: sizes of controls and of allocation parameters in every driver v
     std::set<u32> unknown;  // the table has no size where an export has one
     for (const Line& line : table()) {
         if (line.kind != 'C' && line.kind != 'A') continue;
-        for (std::size_t i = 0; i < 6; ++i)
-            if (line.cells[i] == "?") unknown.insert(*number(line.name));
-            else if (std::optional<u32> bytes = number(line.cells[i])) (line.kind == 'C' ? controls : allocs)[*number(line.name)][i].insert(*bytes);
+        for (std::size_t i = 0; i < 6; ++i) {
+            u32 id = *number(line.name);
+            if (line.cells[i] == "?") unknown.insert(id);
+            else if (std::optional<u32> bytes = number(line.cells[i])) (line.kind == 'C' ? controls : allocs)[id][i].insert(*bytes);
+        }
     }
     for (const auto& control : controls) {
         const auto& id = control.first;
