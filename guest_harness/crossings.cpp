@@ -51,6 +51,8 @@ public:
         note(true, ok, address, bytes);
         return ok;
     }
+    bool present(u64 address, u64 bytes) override { return below_.present(address, bytes); }
+    bool share(u64 address, gpu::SysPa pages, u64 bytes) override { return below_.share(address, pages, bytes); }
 
 private:
     void note(bool write, bool ok, u64 address, std::span<const u8> bytes) {

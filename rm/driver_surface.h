@@ -20,6 +20,13 @@ class UserMemory {
 public:
     virtual bool read(u64 address, std::span<u8> out) = 0;
     virtual bool write(u64 address, std::span<const u8> bytes) = 0;
+    // Every page of [address, address + bytes) is there. Stops at the first that is not.
+    virtual bool present(u64 address, u64 bytes) {
+        u8 byte = 0;
+        for (u64 done = 0; done < bytes; done += 4096)
+            if (!read(address + done, {&byte, 1})) return false;
+        return true;
+    }
     // The process's whole pages [address, address + bytes) become the physical pages at `pages`, with their content: what the process
     // and the GPU store from now on is the same memory. False: these pages cannot be shared.
     virtual bool share(u64 address, gpu::SysPa pages, u64 bytes) {

@@ -108,8 +108,9 @@ def main():
         for tag in TAGS:
             records = parse(dump_layouts(sys.argv[1], tag, scratch))
             layouts[tag] = {n: (records[n][0], fields(records, n)) if n in records else (0, {}) for n in mine}
-    lines = ["// Structs of rm/abi/layout.def whose layout differs between driver versions and that rm/version_deltas.def does not list. The root,",
-             "// 570.144, is layout.def itself. Rows as there. Source: NVIDIA/open-gpu-kernel-modules, headers per tag (tools/gen_layouts.py)."]
+    lines = ["// Structs of rm/abi/layout.def whose layout differs between driver versions and that rm/version_deltas.def does not list.",
+             "// The root, 570.144, is layout.def itself. Rows as there.",
+             "// Source: NVIDIA/open-gpu-kernel-modules, headers per tag (tools/gen_layouts.py)."]
     for tag, parent in PARENT.items():
         node = "v" + tag.replace(".", "_")
         for name in sorted(mine):

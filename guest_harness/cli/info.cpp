@@ -7,6 +7,7 @@
 #include "gpu_model/engine/method_table.h"
 #include "guest_harness/cli/command.h"
 #include "guest_harness/trace/names.h"
+#include "rm/control_facts.h"
 #include "rm/uvm_facts.h"
 #include "rm/versions.h"
 
@@ -70,12 +71,16 @@ void add_info(Program& program, Outcome&) {
     Command sub = program.add("info", "Chips, driver versions, classes, version and build");
     sub.footer("Example:\n  tu104sim info --json");
     sub.flag("--json", options->json, "print one JSON object");
-    sub.flag("--controls", options->controls, "every RM control known by name");
+    sub.flag("--controls", options->controls, "every RM control that is answered: half, rung, source");
     sub.flag("--classes", options->classes, "every RM class known by name");
     sub.flag("--uvm", options->uvm, "every ioctl of UVM that is answered: struct, rung, source");
     sub.action([options] {
-        if (options->controls || options->classes) {
-            for (const trace::IdName& row : options->controls ? trace::all_controls() : trace::all_classes())
+        if (options->controls) {
+            for (const rm::ControlFact& fact : rm::control_facts())
+                print(fmt::format("0x{:08x} {:<70} {:<8} {:<11} {}\n", fact.id, fact.name, rm::half_name(fact.half),
+                                  rm::rung_name(fact.rung), fact.source));
+        } else if (options->classes) {
+            for (const trace::IdName& row : trace::all_classes())
                 print(fmt::format("0x{:08x} {} {}\n", row.id, row.name, row.bytes));
         } else if (options->uvm) {
             for (const rm::UvmFact& fact : rm::uvm_facts())

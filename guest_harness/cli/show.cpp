@@ -54,6 +54,8 @@ void add_show(Program& program, Outcome&) {
     sub.flag("--text", options->text, "print the loss-free text twin, which every command reads, too");
     sub.flag("--raw", options->show.raw, "payload bytes below each event");
     sub.excludes("--raw", "--text");
+    sub.flag("--fields", options->show.fields, "the structs of each ioctl, field by field");
+    sub.excludes("--fields", "--text");
     sub.option("--first", options->show.first, "number of the first event");
     sub.excludes("--first", "--text");
     sub.option("--last", options->show.last, "number of the last event");

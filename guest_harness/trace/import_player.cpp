@@ -7,13 +7,19 @@
 
 #include "guest_harness/trace/describe.h"
 #include "guest_harness/trace/translation.h"
+#include "rm/abi/all_structs.h"
 #include "rm/abi/base.h"
+#include "rm/abi/classes.h"
+#include "rm/abi/ioctls.h"
+#include "rm/abi/status.h"
+#include "rm/abi/uvm_ioctl.h"
 
 namespace harness::trace {
 
 namespace {
 
 constexpr std::string_view kUvmNode = "/dev/nvidia-uvm";
+constexpr u64 kShownBytes = 4096;  // of a struct, at most
 
 // The blocks of the process's memory that one recorded call shows: as asked, as the recorded driver left them, as ours leaves them.
 class ShownMemory final : public rm::UserMemory {
@@ -46,6 +52,8 @@ public:
         return true;
     }
     // The recording says nothing of what the process keeps there.
+    // What a recording shows of a process is a part of it; its own pages were there.
+    bool present(u64, u64) override { return true; }
     bool share(u64, gpu::SysPa, u64) override { return true; }
 
     Block* block(u64 address) {
@@ -119,7 +127,9 @@ private:
             translation_.to_replay(structs.params, block->replayed);
         for (auto& [address, block] : memory.blocks())
             if (is_list(call, view, address)) translation_.words_to_replay(block.replayed);
+        if (uvm && call.kind == CallRecord::Kind::Ioctl) complete(call, memory);
         i64 result = make(call, memory);
+        note_memory(call, view, memory, result);
         if (uvm && call.kind == CallRecord::Kind::Open) {
             uvm_fds_.insert(call.fd);
             uvm_open_ = result >= 0;
@@ -129,6 +139,36 @@ private:
             }
         }
         compare(uvm ? outcome_.uvm : outcome_.rm, call, view, structs, memory, result);
+    }
+
+    // Recordings show the first 4 KiB of a struct. Behind them, in UVM's longest two, stand the GPUs' number and the memory: here one
+    // GPU and what the process allocated last. Guess: a client maps each memory before it allocates the next.
+    void complete(const CallRecord& call, ShownMemory& memory) const {
+        const rm::abi::IoctlRow* row = rm::abi::find_uvm_ioctl(static_cast<u32>(call.request));
+        ShownMemory::Block* block = memory.block(call.argument);
+        if (row == nullptr || block == nullptr || block->replayed.size() < kShownBytes || row->bytes <= block->replayed.size()) return;
+        block->replayed.resize(row->bytes);
+        std::span<u8> bytes(block->replayed);
+        if (row->type == "UVM_MAP_EXTERNAL_ALLOCATION_PARAMS") {
+            auto params = *rm::abi::load<rm::abi::UVM_MAP_EXTERNAL_ALLOCATION_PARAMS>(bytes);
+            params.gpuAttributesCount = 1;
+            params.rmCtrlFd = last_memory_.fd;
+            params.hClient = last_memory_.client;
+            params.hMemory = last_memory_.object;
+            rm::abi::store(bytes, params);
+        } else if (row->type == "UVM_ALLOC_SEMAPHORE_POOL_PARAMS") {
+            auto params = *rm::abi::load<rm::abi::UVM_ALLOC_SEMAPHORE_POOL_PARAMS>(bytes);
+            params.gpuAttributesCount = 1;
+            rm::abi::store(bytes, params);
+        }
+    }
+
+    void note_memory(const CallRecord& call, const IoctlView& view, ShownMemory& memory, i64 result) {
+        bool allocates = view.alloc_class == rm::abi::NV01_MEMORY_LOCAL_USER || view.alloc_class == rm::abi::NV01_MEMORY_SYSTEM;
+        ShownMemory::Block* block = memory.block(call.argument);
+        if (!allocates || result != 0 || block == nullptr) return;
+        auto params = rm::abi::load_prefix<rm::abi::NVOS21_PARAMETERS>(block->replayed);
+        last_memory_ = {call.fd, params.hRoot, params.hObjectNew};
     }
 
     i64 make(const CallRecord& call, ShownMemory& memory) {
@@ -169,10 +209,12 @@ private:
         if (argument != nullptr && view.request.status_at) status = rm::abi::load<u32>(argument->replayed, *view.request.status_at);
         // Opens give the number that the process chose; the driver says 0.
         bool same_result = call.kind == CallRecord::Kind::Open ? (result >= 0) == (call.result >= 0) : result == call.result;
-        bool same_status = same_result && (!view.status || status == view.status);
+        // A status that the recording does not show was NV_OK: its client went on.
+        bool same_status = same_result && (!status || status == view.status.value_or(rm::abi::NV_OK));
         ReplyRow& row = report.count(key, same_status);
         if (!same_status) {
-            outcome_.status_differences.push_back(
+            bool uvm = &report == &outcome_.uvm;
+            (uvm ? outcome_.uvm_differences : outcome_.status_differences).push_back(
                 fmt::format("event {} ({}): replayed {} {}", number_, describe(call), result,
                             status ? name_or_hex(status_name(*status), *status) : std::string()));
             return;
@@ -229,6 +271,11 @@ private:
     ProcessDriver driver_;
     std::set<int> uvm_fds_;
     bool uvm_open_ = false;
+    struct {
+        int fd = -1;
+        u32 client = 0;
+        u32 object = 0;
+    } last_memory_;
     Event current_;
     u64 number_ = 0;
     std::string host_error_;

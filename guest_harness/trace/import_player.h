@@ -18,6 +18,7 @@ struct ImportOutcome {
     u64 uvm_set_apart = 0;  // calls on a node that this driver does not offer
     u64 work_not_run = 0;   // submissions: methods of the recorded chip
     std::vector<std::string> status_differences;  // one sentence each
+    std::vector<std::string> uvm_differences;     // the same for /dev/nvidia-uvm, counted apart
     RunSummary summary;
     std::map<std::string, sim::Unmodelled::Entry, std::less<>> unmodelled;
     bool any_invented = false;

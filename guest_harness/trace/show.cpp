@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "guest_harness/trace/describe.h"
+#include "guest_harness/trace/field_text.h"
 #include "guest_harness/trace/hex.h"
 #include "guest_harness/trace/macro_view.h"
 #include "guest_harness/trace/names.h"
@@ -24,6 +25,7 @@ public:
     Show(const ShowOptions& options, const TextSink& out) : options_(options), out_(out) {}
 
     bool header(const Header& header) {
+        version_ = rm::find_version(header.driver).version;
         std::string text = fmt::format("trace schema {}  chip {}  driver {}  seed {}  origin {}  program {}\n",
                                        header.schema_version, printable(header.chip), printable(header.driver), header.seed,
                                        printable(header.origin), printable(header.program_version));
@@ -37,6 +39,7 @@ public:
         bool going = true;
         if (shown) {
             going = out_(fmt::format("{:>7} {:>16}  {}\n", number, sim::format_time(begin_time(event)), describe(event)));
+            if (going && options_.fields) going = fields(event);
             if (going && options_.raw) going = raw(event);
         }
         // Submissions outside the window still bind classes.
@@ -55,6 +58,11 @@ private:
             text += fmt::format("            {:04x}: {}\n", at,
                                 to_hex(bytes.subspan(at, std::min(kHexBytesPerLine, bytes.size() - at))));
         return out_(text);
+    }
+
+    bool fields(const Event& event) {
+        const auto* call = std::get_if<CallRecord>(&event);
+        return call == nullptr || version_ == nullptr || out_(call_fields_text(*version_, *call, "          "));
     }
 
     bool raw(const Event& event) {
@@ -101,6 +109,7 @@ private:
 
     const ShowOptions& options_;
     const TextSink& out_;
+    const rm::DriverVersion* version_ = nullptr;  // of the trace; nullptr: no layout is known
     WorkView work_;
     std::map<u32, PushbufferDecoder> decoders_;
     std::map<u32, MacroView> macros_;

@@ -11,6 +11,7 @@ namespace harness::trace {
 
 struct ShowOptions {
     bool raw = false;        // payload bytes as hex below each event
+    bool fields = false;     // the structs of each ioctl, field by field
     u64 first = 0;           // event numbers
     u64 last = ~u64{0};
 };

@@ -62,7 +62,13 @@ Status ChannelUnit::construct_group(AllocCall& call) {
     }
     group.runlist = *runlist;
     group.error_memory = params.hObjectError;
-    Status status = spaces_.resolve(call.client, call.object.parent, params.hVASpace, &group.va_space);
+    // Without a default space of the device the group may have none: each context share then names its own.
+    Object* device = call.client.ancestor(call.object.parent, "Device");
+    if (device == nullptr) return NV_ERR_INVALID_DEVICE;
+    bool named_only = device->as<DeviceData>()->va_mode == NV_DEVICE_ALLOCATION_VAMODE_MULTIPLE_VASPACES;
+    Status status = NV_OK;
+    if (!named_only || params.hVASpace != 0)
+        status = spaces_.resolve(call.client, call.object.parent, params.hVASpace, &group.va_space);
     if (status != NV_OK) return status;
     if (params.hObjectError != 0 && memory_of(call.client, params.hObjectError) == nullptr)
         return NV_ERR_INVALID_OBJECT_HANDLE;
@@ -74,6 +80,7 @@ Status ChannelUnit::construct_group(AllocCall& call) {
                                              call.object.class_id, bytes);
     if (status != NV_OK) return status;
     call.object.on_gsp = true;
+    call.client.spend_handle();  // its KERNEL_GRAPHICS_CONTEXT
     if (Object* space = params.hVASpace != 0 ? call.client.find(params.hVASpace) : nullptr)
         ObjectServer::depend(*space, call.object);
     return NV_OK;
@@ -85,7 +92,7 @@ Status ChannelUnit::construct_context_share(AllocCall& call) {
     if (group == nullptr) return NV_ERR_INVALID_OBJECT_PARENT;
     ContextShareData& share = call.object.data.emplace<ContextShareData>();
     share.va_space = group->va_space;
-    if (params.hVASpace != 0) {
+    if (params.hVASpace != 0 || share.va_space == 0) {
         Status status = spaces_.resolve(call.client, call.object.parent, params.hVASpace, &share.va_space);
         if (status != NV_OK) return status;
     }
@@ -96,15 +103,20 @@ Status ChannelUnit::construct_context_share(AllocCall& call) {
     } else if (mode == NV_CTXSHARE_ALLOCATION_FLAGS_SUBCONTEXT_SYNC) {
         share.subcontext = 0;
     } else {
-        // Subcontext 0 is the synchronous one; the others are handed out upwards.
+        // Subcontext 0 is the synchronous one; the others are handed out downwards unless the caller prefers lower ones.
         u64 taken = 1;
         for (NvHandle sibling : call.client.find(call.object.parent)->children) {
             ContextShareData* other =
                 sibling != call.object.handle ? call.client.find(sibling)->as<ContextShareData>() : nullptr;
             if (other != nullptr) taken |= u64{1} << other->subcontext;
         }
-        while (share.subcontext < kSubcontextsMax && (taken >> share.subcontext & 1) != 0) ++share.subcontext;
-        if (share.subcontext == kSubcontextsMax) return NV_ERR_INSUFFICIENT_RESOURCES;
+        bool lower = mode == NV_CTXSHARE_ALLOCATION_FLAGS_SUBCONTEXT_ASYNC_PREFER_LOWER;
+        u32 tried = 0;
+        for (; tried < kSubcontextsMax; ++tried) {
+            share.subcontext = lower ? tried : kSubcontextsMax - 1 - tried;
+            if ((taken >> share.subcontext & 1) == 0) break;
+        }
+        if (tried == kSubcontextsMax) return NV_ERR_INSUFFICIENT_RESOURCES;
     }
     for (NvHandle sibling : call.client.find(call.object.parent)->children) {
         ContextShareData* other =
@@ -141,6 +153,7 @@ Status ChannelUnit::describe_userd(AllocCall& call, NV_CHANNEL_ALLOC_PARAMS& par
         return NV_OK;
     }
     MemoryData* memory = memory_of(call.client, params.hUserdMemory[0]);
+    if (call.client.find(params.hUserdMemory[0]) == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
     if (memory == nullptr) return NV_ERR_INVALID_OBJECT_HANDLE;
     u64 offset = params.userdOffset[0];
     if (offset % kUserdBytes != 0 || offset > memory->bytes || kUserdBytes > memory->bytes - offset) {
@@ -181,9 +194,12 @@ Status ChannelUnit::construct_channel(AllocCall& call) {
         Status status = spaces_.resolve(call.client, call.object.parent, params.hVASpace, &va_space);
         if (status != NV_OK) return status;
     }
+    if (va_space == 0) return NV_ERR_INVALID_STATE;  // a group without a space, and no context share either
     channel.va_space = va_space;
     channel.error_memory = params.hObjectError != 0 ? params.hObjectError : group != nullptr ? group->error_memory : 0;
     MemoryData* notifier = channel.error_memory != 0 ? memory_of(call.client, channel.error_memory) : nullptr;
+    if (Object* named = call.client.find(channel.error_memory); named != nullptr && named->as<VirtualMemoryData>() != nullptr)
+        return NV_ERR_INVALID_STATE;  // addresses without memory
     if (channel.error_memory != 0 && notifier == nullptr) return NV_ERR_INVALID_OBJECT_HANDLE;
     MemoryData* ecc_notifier = params.hObjectEccError != 0 ? memory_of(call.client, params.hObjectEccError) : nullptr;
     if (params.hObjectEccError != 0 && ecc_notifier == nullptr) return NV_ERR_INVALID_OBJECT_HANDLE;
@@ -242,6 +258,7 @@ Status ChannelUnit::construct_channel(AllocCall& call) {
         if (Object* object = provider != 0 ? call.client.find(provider) : nullptr)
             ObjectServer::depend(*object, call.object);
     params.cid = channel.chid;
+    params.userdMem = {};  // physical addresses are not a client's business
     call.write(params);
     call.object.data = channel;
     return NV_OK;

@@ -91,7 +91,7 @@ struct InfoValues {
         u32 mark = marked ? NV2080_CTRL_GPU_INFO_INDEX_RESERVED::make(1) : 0;
         for (u64 i = 0; i < asked.size(); ++i)
             store(std::span<u8>(params), *word(call.params, asked[i], 0) | mark, sizeof(u32) + i * kEntryBytes);
-        ControlCall physical{call.client, call.object, call.cmd, params, call.user, call.privileged};
+        ControlCall physical{call.client, call.object, call.cmd, params, call.user, call.privileged, call.at_root};
         Status status = unit.forward(physical);
         if (status != NV_OK) return status;
         for (u64 i = 0; i < asked.size(); ++i)

@@ -31,6 +31,15 @@ Status ControlUnit::unknown(const ControlCall& call) {
 
 Status ControlUnit::forward(ControlCall& call) {
     if (!context_.adapter.started()) return NV_ERR_INVALID_STATE;
+    std::string_view name = abi::control_struct(call.cmd);
+    if (call.at_root && !name.empty() && !same_as_root(context_.version, name)) {
+        std::vector<u8> params = recast(root_version(), context_.version, name, call.params);
+        ControlCall outer{call.client, call.object, call.cmd, params, call.user, call.privileged};
+        Status status = forward(outer);
+        std::vector<u8> back = recast(context_.version, root_version(), name, params);
+        std::copy_n(back.begin(), std::min(back.size(), call.params.size()), call.params.begin());
+        return status;
+    }
     const ControlRow* row = abi::find_control(call.cmd);
     bool copyout_on_error = row != nullptr && RMCTRL_FLAGS_COPYOUT_ON_ERROR::get(row->flags) != 0;
     return context_.adapter.rpc().rm_control(call.client.handle, call.object.handle, call.cmd, call.params,
@@ -42,7 +51,7 @@ Status ControlUnit::answer(ControlCall& call, Handler handler) {
     std::string_view name = abi::control_struct(call.cmd);
     if (handler == &ControlUnit::forward || name.empty() || same_as_root(context_.version, name)) return (this->*handler)(call);
     std::vector<u8> params = recast(context_.version, root_version(), name, call.params);
-    ControlCall inner{call.client, call.object, call.cmd, params, call.user, call.privileged};
+    ControlCall inner{call.client, call.object, call.cmd, params, call.user, call.privileged, true};
     Status status = (this->*handler)(inner);
     std::vector<u8> back = recast(root_version(), context_.version, name, params);
     std::copy_n(back.begin(), std::min(back.size(), call.params.size()), call.params.begin());

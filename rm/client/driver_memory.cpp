@@ -128,10 +128,7 @@ Status Driver::lock_user_pages(const IoctlCall& call, const NVOS02_PARAMETERS& p
     if (params.pMemory % kPage4K != 0) return NV_ERR_NOT_SUPPORTED;
     if (params.limit == ~u64{0}) return NV_ERR_INVALID_LIMIT;
     // Stops at the first page that is not there, so a process pays for no more than it has mapped.
-    std::vector<u8> byte(1);
-    for (u64 done = 0; done <= params.limit; done += kPage4K)
-        if (!call.caller.memory.read(params.pMemory + done, byte)) return NV_ERR_INVALID_ADDRESS;
-    return NV_OK;
+    return call.caller.memory.present(params.pMemory, params.limit + 1) ? NV_OK : NV_ERR_INVALID_ADDRESS;
 }
 
 // --- VID_HEAP_CONTROL
@@ -231,7 +228,8 @@ i64 Driver::esc_dup_object(IoctlCall& call) {
 
 // A client of the same process may copy; another needs a policy that names it.
 bool Driver::may_dup(const ClientEntry& target, const ClientEntry& source, const Object& object) const {
-    if (target.handle == source.handle || target.pid == source.pid) return true;
+    if (target.handle == source.handle) return !object.dup_withheld;
+    if (target.pid == source.pid) return true;
     const Object& root = source.objects.at(source.handle);
     for (const SharePolicy& policy : object.shares.empty() ? root.shares : object.shares) {
         if (RS_ACCESS_DUP::get(policy.access) == 0) continue;

@@ -63,6 +63,8 @@ Status EventUnit::construct(AllocCall& call) {
     NvHandle source_client = params.hParentClient != 0 ? params.hParentClient : call.client.handle;
     ClientEntry* owner = context_.server.find_client(source_client);
     if (owner == nullptr || owner->owner != call.client.owner) return NV_ERR_INVALID_CLIENT;
+    // Without a source the event is its parent's; the caller learns which.
+    if (params.hSrcResource == 0) params.hSrcResource = call.object.parent;
     Object* source = owner->find(params.hSrcResource);
     if (source == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
     EventData event;
@@ -97,6 +99,7 @@ Status EventUnit::construct(AllocCall& call) {
     }
     if (owner == &call.client && source->handle != call.object.parent) ObjectServer::depend(*source, call.object);
     call.object.data = event;
+    call.write(params);
     return NV_OK;
 }
 

@@ -88,6 +88,14 @@ NV_STATUS Gsp::Impl::ctrl_gr_masks(gsp::ControlCall& call) {
     return abi::NV_OK;
 }
 
+NV_STATUS Gsp::Impl::ctrl_gr_ppc_masks(gsp::ControlCall& call) {
+    abi::NV2080_CTRL_INTERNAL_STATIC_GR_GET_PPC_MASKS_PARAMS params{};
+    for (u32 gpc = 0; gpc < std::min<u64>(spec_.gpc_count, std::size(params.enginePpcMasks[0].mask)); ++gpc)
+        params.enginePpcMasks[0].mask[gpc] = low_mask((tpcs_of(spec_, gpc) + kTpcsPerPes - 1) / kTpcsPerPes);
+    abi::store(call.params, params);
+    return abi::NV_OK;
+}
+
 // SM ids go round the GPCs: first TPC of each GPC, then the second of each, and so on; the two SMs of a TPC follow one another.
 NV_STATUS Gsp::Impl::ctrl_gr_sm_order(gsp::ControlCall& call) {
     abi::NV2080_CTRL_INTERNAL_STATIC_GR_GET_GLOBAL_SM_ORDER_PARAMS params{};

@@ -172,6 +172,7 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     abi::NV_STATUS ctrl_fault_buffer_off(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_gr_info(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_gr_masks(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_gr_ppc_masks(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_gr_sm_order(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_gr_buffers(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_gr_properties(gsp::ControlCall& call);

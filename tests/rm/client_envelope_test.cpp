@@ -159,7 +159,7 @@ TEST_CASE("P10 and P12: unknown controls and wrong sizes leave the parameters al
         CHECK(bench.control(bench.kDevice, abi::NV2080_CTRL_CMD_MC_GET_ARCH_INFO, params, 16) ==
               abi::NV_ERR_NOT_SUPPORTED);
         // One that the kernel knows and nobody models.
-        CHECK(bench.control(bench.kSubdevice, abi::NV2080_CTRL_CMD_RC_SOFT_DISABLE_WATCHDOG, 0, 0) ==
+        CHECK(bench.control(bench.kSubdevice, abi::NV2080_CTRL_CMD_RC_ENABLE_WATCHDOG, 0, 0) ==
               abi::NV_ERR_NOT_SUPPORTED);
         for (u32 bytes : {8u, 15u, 17u, 24u})
             CHECK(bench.control(bench.kSubdevice, abi::NV2080_CTRL_CMD_MC_GET_ARCH_INFO, params, bytes) ==
@@ -179,7 +179,7 @@ TEST_CASE("P10 and P12: unknown controls and wrong sizes leave the parameters al
     });
     const auto& entries = bench.machine.kernel().unmodelled().entries();
     CHECK(entries.count("control 0x20807e01 ?") == 1);
-    CHECK(entries.count("control 0x20802210 NV2080_CTRL_CMD_RC_SOFT_DISABLE_WATCHDOG") == 1);
+    CHECK(entries.count("control 0x2080220b NV2080_CTRL_CMD_RC_ENABLE_WATCHDOG") == 1);
 }
 
 TEST_CASE("an unreadable control parameter block is NV_ERR_INVALID_ADDRESS") {

@@ -81,6 +81,7 @@ public:
         params.hObjectParent = parent;
         params.hObjectNew = object;
         params.hClass = class_id;
+        if (class_id == abi::NV01_DEVICE_0) params.pAllocParms = user.put(abi::NV0080_ALLOC_PARAMETERS{});
         escape(abi::NV_ESC_RM_ALLOC, params);
         return root == 0 ? params.hObjectNew : params.status;
     }

@@ -230,7 +230,7 @@ TEST_CASE("GPU mappings: fixed, relative and chosen addresses") {
         CHECK(map_dma(bench, kVirtual, kSystem, 0, 0x1000, 0, 0x800000).status == abi::NV_ERR_INVALID_OFFSET);
         CHECK(map_dma(bench, kVirtual, kSystem, 0x4000, 0x1001, kFixed, 0x200010000).status ==
               abi::NV_ERR_INVALID_BASE);
-        CHECK(map_dma(bench, kVirtual, kSystem, 0, 0, kFixed, 0x200010000).status == abi::NV_ERR_INVALID_ARGUMENT);
+        CHECK(map_dma(bench, kVirtual, kSystem, 0, 0, kFixed, 0x200010000).status == abi::NV_ERR_INVALID_LIMIT);
         CHECK(map_dma(bench, kSystem, kVideo, 0, 0x1000).status == abi::NV_ERR_INVALID_OBJECT_HANDLE);
 
         abi::NV_MEMORY_VIRTUAL_ALLOCATION_PARAMS range{};

@@ -84,6 +84,12 @@ u32 MachineFixture::alloc(u32 parent, u32 object, u32 class_id, u64 address, u32
     return params.status;
 }
 
+bool MachineFixture::exists(u32 object) {
+    std::vector<u8> params(16);
+    u64 address = user.map(params.size());
+    return control(object, abi::NV2080_CTRL_CMD_MC_GET_ARCH_INFO, address, 16) != abi::NV_ERR_OBJECT_NOT_FOUND;
+}
+
 u32 MachineFixture::free(u32 object) {
     abi::NVOS00_PARAMETERS params{};
     params.hRoot = client;

@@ -95,6 +95,8 @@ public:
         return status;
     }
     u32 free(u32 object);
+    // Whether the client has an object under the handle: a free says NV_OK either way.
+    bool exists(u32 object);
     u32 control(u32 object, u32 cmd, u64 params, u32 bytes);
     template <typename T>
     u32 control_with(u32 object, u32 cmd, T& params) {
