@@ -173,3 +173,37 @@ TEST_CASE("a function that the firmware does not serve is refused by name") {
     CHECK(entries.count("rpc 9999 (no such number)") == 1);
     CHECK(!bench.kernel.unmodelled().any_invented());
 }
+
+TEST_CASE("rings of any legal size: a command ring of 7 and a status ring of 119, wrapped many times, large messages through both") {
+    constexpr u32 kCommandBytes = 0x8000;
+    constexpr u64 kCommandQueue = 0x1000, kStatusQueue = kCommandQueue + kCommandBytes;
+    constexpr u32 kStatusBytes = msgq::kSharedBytes - kStatusQueue;
+    Bench bench;
+    bench.prepare();
+    bench.commands = msgq::Writer(bench.pages, kCommandQueue, kStatusQueue);
+    bench.status = msgq::Reader(bench.pages, kStatusQueue, kCommandQueue);
+    REQUIRE(bench.commands.create(kCommandBytes));
+    rm::FieldPlace place = *rm::field_place(bench.version, "GSP_ARGUMENTS_CACHED", "messageQueueInitArguments.statQueueOffset");
+    bench.bus.system.write_u64(kArgumentPage + place.offset, kStatusQueue);
+    bench.send_preboot();
+    bench.start();
+    REQUIRE(bench.status.link(kStatusBytes) == msgq::Outcome::Ok);
+    msgq::Record record;
+    REQUIRE(bench.status.receive(record) == msgq::Outcome::Ok);
+    REQUIRE(record.header.function == abi::NV_VGPU_MSG_EVENT_GSP_INIT_DONE);
+    for (u32 i = 0; i < 400; ++i) {
+        // From one element to the six that the smaller ring can hold.
+        std::vector<u8> payload(8 + (i * 977) % 20'000, static_cast<u8>(i));
+        Answer answer = bench.call(abi::NV_VGPU_MSG_FUNCTION_UNSET_PAGE_DIRECTORY, payload);
+        REQUIRE(answer.arrived);
+        CHECK(answer.rpc_result != 0);  // nothing that the bytes could mean exists
+    }
+    CHECK(bench.status.next_sequence() == 401);
+    // A ring that is full stays so until the firmware has read: seven slots take six elements.
+    std::vector<u8> small(8);
+    u32 accepted = 0;
+    while (bench.send(abi::NV_VGPU_MSG_FUNCTION_NOP, small) == msgq::Outcome::Ok) ++accepted;
+    CHECK(accepted == 6);
+    bench.run(SimTime::from_ms(50));
+    CHECK(bench.send(abi::NV_VGPU_MSG_FUNCTION_NOP, small) == msgq::Outcome::Ok);
+}
