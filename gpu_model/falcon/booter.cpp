@@ -163,7 +163,7 @@ BootPrograms::Result BootPrograms::check_meta(std::span<const u8> bytes) {
                                {"sizeOfRadix3Elf", m.sizeOfRadix3Elf, kPage},
                                {"gspFwWprStart", m.gspFwWprStart, kRegionAlignment},
                                {"gspFwHeapOffset", m.gspFwHeapOffset, kRegionAlignment},
-                               {"gspFwHeapSize", m.gspFwHeapSize, kRegionAlignment},
+                               {"gspFwHeapSize", m.gspFwHeapSize, kFirmwareAlignment},  // nouveau fills all up to the image
                                {"gspFwOffset", m.gspFwOffset, kFirmwareAlignment},
                                {"bootBinOffset", m.bootBinOffset, kPage},
                                {"frtsOffset", m.frtsOffset, kFrtsAlignment}};
