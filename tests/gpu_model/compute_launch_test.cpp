@@ -300,6 +300,34 @@ TEST_CASE("a QMD that asks for what nobody models is refused by the field's name
     }
 }
 
+TEST_CASE("SET_RENDER_ENABLE decides about a launch") {
+    struct Condition {
+        u32 mode;
+        u64 first, second;
+        bool runs;
+    };
+    const Condition conditions[] = {{0, 0, 0, false}, {1, 0, 0, true},  {2, 0, 0, false}, {2, 5, 0, true},
+                                    {3, 7, 7, true},  {3, 7, 8, false}, {4, 7, 7, false}, {4, 7, 8, true}};
+    for (const Condition& condition : conditions) {
+        CAPTURE(condition.mode);
+        LaunchBench bench;
+        bench.store_program();
+        bench.write_qmd();
+        const u64 va = bench.data.va + 4096;
+        bench.gr.bench.write32(bench.data, 4096, static_cast<u32>(condition.first));
+        bench.gr.bench.write32(bench.data, 4096 + 16, static_cast<u32>(condition.second));
+        bench.gr.bench.submit(bench.gr.channel,
+                              inc(1, SET_RENDER_ENABLE_A, {hi(va), lo(va), condition.mode}) + bench.send());
+        bench.gr.bench.run();
+        CHECK(bench.gr.bench.errors.empty());
+        CHECK(bench.stored() == condition.runs);
+    }
+    LaunchBench bench;
+    bench.gr.bench.submit(bench.gr.channel, inc(1, SET_RENDER_ENABLE_C, {5}) + bench.send());
+    bench.gr.bench.run();
+    CHECK(bench.gr.bench.errors.size() == 1);
+}
+
 TEST_CASE("an empty grid ends at once and still releases") {
     LaunchBench bench;
     bench.set_grid(0, 32);

@@ -308,52 +308,6 @@ MethodResult Compute::inline_done(Call& call) {
     return release(call, semaphore);
 }
 
-// Invalidating only drops the scheduler's copy of the QMD, which the model does not keep.
-MethodResult Compute::schedule_grid(Call& call) {
-    if (SEND_SIGNALING_PCAS_B_SCHEDULE::get(call.data) == 0) return MethodResult::Ok;
-    const State& state = call.context.state;
-    constexpr u32 qmd_shift = 8;
-    const u64 qmd_va = u64{state[SEND_PCAS_A / 4]} << qmd_shift;
-    const auto window = [&](u32 upper, u32 lower) {
-        constexpr u32 upper_mask = 0x1FFFF;  // SET_SHADER_..._WINDOW_A_BASE_ADDRESS_UPPER
-        return u64{state[upper / 4] & upper_mask} << 32 | state[lower / 4];
-    };
-    const GridLauncher::Request request{
-        call.channel,
-        qmd_va,
-        {window(SET_SHADER_SHARED_MEMORY_WINDOW_A, SET_SHADER_SHARED_MEMORY_WINDOW_B),
-         window(SET_SHADER_LOCAL_MEMORY_WINDOW_A, SET_SHADER_LOCAL_MEMORY_WINDOW_B)},
-        trapped(call)};
-    MmuFault mmu_fault;
-    QmdError error;
-    switch (launcher_.schedule(request, mmu_fault, error)) {
-        case GridLauncher::Answer::Taken: return MethodResult::Ok;
-        case GridLauncher::Answer::Full: return MethodResult::Busy;
-        case GridLauncher::Answer::Fault: return fault(call, mmu_fault);
-        case GridLauncher::Answer::Refused: break;
-    }
-    if (error.check.empty()) {
-        kernel_.unmodelled().refused(fmt::format("qmd {}", row_of(error.field).name), kernel_.now());
-        return refuse(call, class_error::INVALID_VALUE);
-    }
-    return refuse_exception(call, regs::NV_PGRAPH_PRI_SKED_HWW_ESR, u32{1} << error.sked_bit,
-                            regs::NV_PGRAPH_EXCEPTION_SKED::make(1));
-}
-
-// One word of a QMD that travels in the pushbuffer, to its place in memory.
-MethodResult Compute::inline_qmd(Call& call) {
-    const State& state = call.context.state;
-    constexpr u32 qmd_shift = 8;
-    const u64 base = (u64{state[SET_INLINE_QMD_ADDRESS_A / 4]} << 32 | state[SET_INLINE_QMD_ADDRESS_B / 4]) << qmd_shift;
-    const u64 va = base + (call.method - LOAD_INLINE_QMD_DATA);
-    std::array<u8, 4> bytes{};
-    for (u32 i = 0; i < 4; ++i) bytes[i] = static_cast<u8>(call.data >> 8 * i);
-    MmuFault mmu_fault;
-    if (!mmu_.write(call.channel.gr_space, GpuVa{va}, bytes, client(call.channel), mmu_fault))
-        return fault(call, mmu_fault);
-    return MethodResult::Ok;
-}
-
 TrappedMethod Compute::trapped(const Call& call) const {
     TrappedMethod out;
     out.class_id = cls::TURING_COMPUTE_A;
@@ -427,6 +381,12 @@ u32 Compute::state(u32 chid, u32 method) const {
 const Mme* Compute::macro_engine(u32 chid) const {
     auto it = contexts_.find(chid);
     return it == contexts_.end() ? nullptr : &it->second.mme;
+}
+
+Compute::State Compute::initial_state() {
+    State state{};
+    state[SET_RENDER_ENABLE_C / 4] = SET_RENDER_ENABLE_C_MODE_TRUE;
+    return state;
 }
 
 void Compute::Context::visit(sim::StateVisitor& visitor) {

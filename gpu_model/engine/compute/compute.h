@@ -43,18 +43,20 @@ public:
     void visit(sim::StateVisitor& visitor) override;
     std::string describe(u32 chid) const override;
 
-    // The last value written to a method; 0 before the first write.
+    // The last value written to a method; before the first write 0, but SET_RENDER_ENABLE_C TRUE.
     u32 state(u32 chid, u32 method) const;
     const Mme* macro_engine(u32 chid) const;
     const GridLauncher& launcher() const { return launcher_; }
 
 private:
     using State = std::array<u32, MethodTable::kWords>;
+    // Launches happen until a client says otherwise; everything else is zero.
+    static State initial_state();
     static constexpr u32 kSubchannels = 8;
 
     // What the engine keeps of a channel.
     struct Context {
-        State state{};
+        State state = initial_state();
         std::vector<u32> shadow;  // the tracked methods, once they may differ from `state`
         u32 shadow_mode = 0;      // SET_MME_SHADOW_RAM_CONTROL_MODE
         std::array<u32, kSubchannels> bound{};  // class by subchannel; 0: none
@@ -85,7 +87,9 @@ private:
     MethodResult inline_launch(Call& call);
     u32 inline_words(Call& call, const u32* words, u32 count, MethodResult& result);
     MethodResult inline_done(Call& call);
+    // Launch methods (compute_launch.cpp).
     MethodResult schedule_grid(Call& call);
+    MethodResult render_enabled(Call& call, bool& enabled);
     MethodResult inline_qmd(Call& call);
 
     MethodResult refuse(Call& call, u32 class_error_code);

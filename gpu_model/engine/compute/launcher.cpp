@@ -109,9 +109,10 @@ void GridLauncher::on_event(u32 op, u64 arg) {
     const auto found = jobs_.find(static_cast<u32>(arg));
     if (found == jobs_.end()) return;
     Job& job = found->second.front();
-    if (op == kEnd) {
+    // A loaded state may hold an event that does not fit its job.
+    if (op == kEnd && job.over && job.grid) {
         end(job);
-    } else {
+    } else if (!job.stalled) {
         slice(job);
     }
 }

@@ -20,6 +20,8 @@ constexpr u32 kRegistersPerSm = 65536;
 constexpr u32 kSharedPerSm = 65536;
 constexpr u32 kThreadsPerBlockMax = 1024;
 constexpr u64 kLocalBytesMax = kWindowBytes;
+// Local memory of all blocks that run side by side: bounds what a launch costs this host. (model)
+constexpr u64 kLocalBytesAtOnce = u64{256} << 20;
 constexpr u32 kGridXMax = 0x7fff'ffff;
 constexpr u32 kGridYzMax = 0xffff;
 
@@ -89,7 +91,10 @@ u32 GridRun::resident_max() const {
     u32 blocks = std::min(kBlocksPerSm, kWarpsPerSm / warps);
     blocks = std::min(blocks, kRegistersPerSm / (launch_.registers * warps * kLanes));
     if (launch_.shared_bytes != 0) blocks = std::min(blocks, kSharedPerSm / launch_.shared_bytes);
-    return std::max(blocks, u32{1}) * launch_.sm_count;
+    const u64 on_chip = u64{std::max(blocks, u32{1})} * launch_.sm_count;
+    const u64 local = (u64{launch_.local_low_bytes} + launch_.local_high_bytes) * warps * kLanes;
+    const u64 by_local = local == 0 ? on_chip : std::max<u64>(kLocalBytesAtOnce / local, 1);
+    return static_cast<u32>(std::min(on_chip, by_local));
 }
 
 void GridRun::start_block() {

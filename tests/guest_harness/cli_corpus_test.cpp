@@ -1,0 +1,84 @@
+// tu104sim corpus: verdicts, JSON and exit codes on a corpus of one case.
+#include <doctest/doctest.h>
+
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/packed_data.h"
+#include "tests/support/trace_samples.h"
+
+namespace {
+
+struct Finished {
+    int exit_code = -1;
+    std::string output;  // standard output and standard error
+};
+
+Finished corpus(const std::string& arguments) {
+    const std::string command = std::string("'") + TU104SIM_BINARY_DIR + "/tu104sim' corpus " + arguments + " 2>&1";
+    Finished out;
+    std::FILE* pipe = popen(command.c_str(), "r");
+    REQUIRE(pipe != nullptr);
+    char buffer[4096];
+    for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) out.output.append(buffer, got);
+    const int status = pclose(pipe);
+    if (WIFEXITED(status)) out.exit_code = WEXITSTATUS(status);
+    return out;
+}
+
+bool has(const Finished& done, std::string_view text) {
+    return done.output.find(text) != std::string::npos;
+}
+
+// A folder with every case, the cubins, and hardware's results; `change` may damage the results.
+template <typename Change>
+std::string make_corpus(const std::string& name, Change change) {
+    const std::filesystem::path folder = test_support::scratch_path(name);
+    std::filesystem::create_directories(folder / "cubin");
+    auto packed = test_support::read_packed_files("tests/guest_harness/data/sass_corpus.zst");
+    change(packed.at("golden.bin"));
+    test_support::write_file((folder / "cases.json").string(), packed.at("cases.json"));
+    test_support::write_file((folder / "golden.bin").string(), packed.at("golden.bin"));
+    for (const auto& [file, bytes] : test_support::read_packed_files("tests/gpu_model/data/sass/corpus_cubins.zst"))
+        test_support::write_file((folder / "cubin" / (file + ".cubin")).string(), bytes);
+    return folder.string();
+}
+
+}  // namespace
+
+TEST_CASE("cli: corpus says equal and exits with 0") {
+    const std::string folder = make_corpus("corpus_good", [](std::string&) {});
+    const Finished done = corpus(folder + " --only set8");
+    CHECK(done.exit_code == 0);
+    CHECK(has(done, "set8"));
+    CHECK(has(done, "equal"));
+    CHECK_FALSE(has(done, "different"));
+    const Finished json = corpus(folder + " --only mufu --json");
+    CHECK(json.exit_code == 0);
+    const auto object = nlohmann::json::parse(json.output);
+    CHECK(object.at("totals").at("close") == 2);
+    CHECK(object.at("cases").at(0).at("ulp_max") > 0);
+}
+
+TEST_CASE("cli: corpus exits with 1 on a difference and names buffer and place") {
+    // The first raw buffer is that of set8.
+    const std::string folder =
+        make_corpus("corpus_changed", [](std::string& golden) { golden[golden.find("raw\n") + 4 + 9] ^= 1; });
+    const Finished done = corpus(folder + " --only set8");
+    CHECK(done.exit_code == 1);
+    CHECK(has(done, "different"));
+    CHECK(has(done, "buffer d: 1 of 1024 bytes differ, first at 0x8"));
+}
+
+TEST_CASE("cli: corpus refuses a folder that is none, and results that are damaged, with 2") {
+    CHECK(corpus("/nowhere").exit_code == 2);
+    const std::string folder =
+        make_corpus("corpus_damaged", [](std::string& golden) { golden.resize(golden.size() / 2); });
+    const Finished done = corpus(folder);
+    CHECK(done.exit_code == 2);
+    CHECK(has(done, "golden results are damaged at offset"));
+    CHECK(corpus(make_corpus("corpus_only", [](std::string&) {}) + " --only nosuch").exit_code == 2);
+}
