@@ -34,7 +34,7 @@ struct Comparison {
     std::string text() const;
 };
 
-// Plays every sequence on machines of the model and compares. `progress` hears the number done.
+// Plays every sequence on one machine of the model and compares. `progress` hears the number done.
 Comparison compare(const std::vector<Sequence>& recorded, const MachineOptions& options,
                    const std::function<void(u64)>& progress);
 

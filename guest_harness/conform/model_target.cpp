@@ -19,9 +19,10 @@ public:
         return true;
     }
     bool write(u64 address, std::span<const u8> bytes) override {
-        if (!mapped(address, bytes.size())) return false;
-        if (!bytes.empty()) std::memcpy(bytes_.data() + (address - kArenaAddress), bytes.data(), bytes.size());
-        return true;
+        // As copy_to_user: what lies before the missing page is written all the same.
+        std::size_t done = 0;
+        for (; done < bytes.size() && mapped(address + done, 1); ++done) bytes_[address + done - kArenaAddress] = bytes[done];
+        return done == bytes.size();
     }
     // No GPU reads what a sequence gives it, so mapped pages are enough.
     bool share(u64 address, gpu::SysPa, u64 bytes) override { return mapped(address, bytes); }

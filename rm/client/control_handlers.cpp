@@ -20,8 +20,9 @@ constexpr u32 kGidBytes = 16;
 using NV0000_CTRL_GPU_ID_INFO_IN_USE = Field<0, 0>;
 using NV0000_CTRL_GPU_ID_INFO_BOOT_MASTER = Field<3, 3>;
 using GET_GID_FLAGS_FORMAT = Field<1, 0>;
-constexpr u32 kGidFormatAscii = 0;
-constexpr u32 kGidFormatBinary = 2;
+using GET_GID_FLAGS_TYPE = Field<2, 2>;
+constexpr u32 kGidFormatBinary = 2;  // every other one is text
+constexpr u32 kGidTypeSha1 = 0;
 
 // The chip's classes as clients see them; display classes are left out: the machine has none. (model)
 const std::vector<u32>& chip_classes() {
@@ -242,8 +243,7 @@ Status ControlUnit::subdevice_set_notification(ControlCall& call) {
 
 Status ControlUnit::subdevice_name(ControlCall& call) {
     auto params = call.read<NV2080_CTRL_GPU_GET_NAME_STRING_PARAMS>();
-    constexpr u32 kAscii = 0, kUnicode = 1;
-    if (params.gpuNameStringFlags != kAscii && params.gpuNameStringFlags != kUnicode) return NV_ERR_INVALID_ARGUMENT;
+    constexpr u32 kAscii = 0;  // whatever else is asked for is Unicode
     const StaticInfo& info = context_.adapter.info();
     const std::vector<u8>& name = params.gpuNameStringFlags == kAscii ? info.name : info.name_unicode;
     std::span<u8> out = call.params.subspan(sizeof(u32));
@@ -263,11 +263,12 @@ Status ControlUnit::subdevice_gid(ControlCall& call) {
     auto params = call.read<NV2080_CTRL_GPU_GET_GID_INFO_PARAMS>();
     const std::vector<u8>& gid = context_.adapter.info().gid;
     if (gid.size() < kGidBytes) return NV_ERR_NOT_SUPPORTED;
+    if (GET_GID_FLAGS_TYPE::get(params.flags) != kGidTypeSha1) return NV_ERR_INVALID_FLAGS;
     u32 format = GET_GID_FLAGS_FORMAT::get(params.flags);
     if (format == kGidFormatBinary) {
         params.length = kGidBytes;
         std::copy_n(gid.begin(), kGidBytes, params.data);
-    } else if (format == kGidFormatAscii) {
+    } else {
         constexpr char digits[] = "0123456789abcdef";
         std::string text = "GPU-";
         for (u32 i = 0; i < kGidBytes; ++i) {
@@ -278,8 +279,6 @@ Status ControlUnit::subdevice_gid(ControlCall& call) {
         params.length = static_cast<u32>(text.size() + 1);
         std::fill_n(params.data, params.length, u8{0});
         for (std::size_t i = 0; i < text.size(); ++i) params.data[i] = static_cast<u8>(text[i]);
-    } else {
-        return NV_ERR_INVALID_FLAGS;
     }
     call.write(params);
     return NV_OK;

@@ -106,6 +106,7 @@ void Driver::gpu_put() {
         client.on_gsp = false;
     }
     adapter_.stop();
+    std::erase_if(control_cache_, [](const auto& entry) { return !is_system_control(entry.first); });
 }
 
 u16 Driver::poll(const Caller& caller, int fd, u16 events) {
@@ -229,6 +230,7 @@ void Driver::visit(sim::StateVisitor& visitor) {
     visitor.field("interrupt_pending", interrupt_pending_);
     visitor.field("gpu_users", gpu_users_);
     visitor.field("memblock_bytes", memblock_bytes_);
+    visitor.field("control_cache", control_cache_);
 }
 
 }  // namespace rm::client

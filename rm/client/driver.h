@@ -91,6 +91,7 @@ private:
         bool serialized = false;  // the parameters claim to be in FINN's form
     };
     Status alloc(const IoctlCall& call, AllocRequest& request);
+    void grant(const AllocRequest& request, u32 rights);
     // The class's parameters are here already, in the layout of the version.
     Status alloc_object(const IoctlCall& call, AllocRequest& request, std::vector<u8>& params);
     // driver_memory.cpp
@@ -101,6 +102,9 @@ private:
     bool may_dup(const ClientEntry& target, const ClientEntry& source, const Object& object) const;
     Status dup_object(const IoctlCall& call, abi::NVOS55_PARAMETERS& params);
     Status dup_into(ClientEntry& target, NvHandle parent, NvHandle& object, Object& original);
+    const std::vector<u8>* cached_control(const NVOS54_PARAMETERS& params);
+    // Of the system, not of a GPU.
+    static bool is_system_control(u32 cmd) { return cmd >> 16 == NV01_ROOT; }
     Status dup_va_space(ClientEntry& target, NVOS55_PARAMETERS& params, Object& original);
     static Status lock_user_pages(const IoctlCall& call, const NVOS02_PARAMETERS& params);
     Status alloc_client(const IoctlCall& call, AllocRequest& request, std::vector<u8>& params);
@@ -153,6 +157,7 @@ private:
     sim::TargetId target_;
     bool interrupt_pending_ = false;
     u32 gpu_users_ = 0;
+    std::map<u32, std::vector<u8>> control_cache_;  // control -> its parameters, where no input changes the answer
     u64 memblock_bytes_ = 0;  // SYS_PARAMS
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "rm/abi/controls.h"
 #include "rm/abi/flags_nvos.h"
 #include "rm/abi/ioctls.h"
 #include "rm/abi/nv_ioctl.h"
@@ -18,7 +19,9 @@ namespace {
 
 constexpr u64 kIoctlBytesMax = 16384;       // NV_ABSOLUTE_MAX_IOCTL_SIZE
 constexpr u64 kControlBytesMax = 1u << 20;  // RMAPI_PARAM_COPY_MAX_PARAMS_SIZE
-constexpr u32 kFlagsIrqlOrBypass = 0x3;     // NVOS54_FLAGS_IRQL_RAISED, NVOS54_FLAGS_LOCK_BYPASS
+constexpr u32 kFlagsIrqlRaised = 0x1;       // NVOS54_FLAGS_IRQL_RAISED
+constexpr u32 kFlagsLockBypass = 0x2;       // NVOS54_FLAGS_LOCK_BYPASS
+constexpr u32 kFlagsControlFinn = 0x4;      // NVOS54_FLAGS_FINN_SERIALIZED
 constexpr u32 kFlagsFinnSerialized = 0x1;   // NVOS64_FLAGS_FINN_SERIALIZED
 using CTRL_CMD_CATEGORY = Field<13, 8>;
 using CTRL_CMD_INDEX = Field<7, 0>;
@@ -31,6 +34,15 @@ struct MapMemoryWithFd {
     i32 fd;
 };
 static_assert(sizeof(MapMemoryWithFd) == 56);
+
+// rmapiRmControlCanBeBypassLock.
+bool may_bypass_locks(u32 cmd) {
+    constexpr u32 kControls[] = {
+        NV2080_CTRL_CMD_RC_READ_VIRTUAL_MEM, NV2080_CTRL_CMD_TIMER_GET_TIME, NV906F_CTRL_CMD_GET_MMU_FAULT_INFO,
+        NV2080_CTRL_CMD_BUS_SYSMEM_ACCESS,   NV2080_CTRL_CMD_NVD_SET_NOCAT_JOURNAL_DATA,
+    };
+    return std::find(std::begin(kControls), std::end(kControls), cmd) != std::end(kControls);
+}
 
 template <typename T>
 T take(std::span<const u8> bytes) {
@@ -200,8 +212,10 @@ i64 Driver::esc_control(IoctlCall& call) {
 Status Driver::control(const IoctlCall& call, NVOS54_PARAMETERS& params) {
     u32 cmd = params.cmd;
     if (cmd == 0 || (CTRL_CMD_CATEGORY::get(cmd) == 0 && CTRL_CMD_INDEX::get(cmd) == 0)) return NV_OK;
-    if ((params.flags & kFlagsIrqlOrBypass) != 0) return NV_ERR_INVALID_ARGUMENT;
+    bool bypass_known = (params.flags & kFlagsIrqlRaised) == 0 && may_bypass_locks(cmd);
+    if ((params.flags & (kFlagsIrqlRaised | kFlagsLockBypass)) != 0 && !bypass_known) return NV_ERR_INVALID_ARGUMENT;
     if (server_.find_client(params.hClient) == nullptr) return NV_ERR_INVALID_CLIENT;
+    if ((params.flags & kFlagsLockBypass) != 0) return NV_ERR_INVALID_CLIENT;  // the kernel's privilege
     const ControlRow* row = abi::find_control(cmd);
     bool known = row != nullptr && control_exported(cmd);
     u32 right = known ? control_bytes(version_, cmd).value_or(row->params_bytes) : params.paramsSize;
@@ -213,24 +227,41 @@ Status Driver::control(const IoctlCall& call, NVOS54_PARAMETERS& params) {
         return NV_ERR_INVALID_ARGUMENT;
     }
     if (params.paramsSize > kControlBytesMax) return NV_ERR_INVALID_ARGUMENT;
+    bool cacheable = known && (row->flags & (RMCTRL_FLAGS_CACHEABLE | RMCTRL_FLAGS_INTERNAL)) == RMCTRL_FLAGS_CACHEABLE;
+    const std::vector<u8>* cached = cacheable ? cached_control(params) : nullptr;
+    if (cached != nullptr && call.caller.memory.write(params.params, *cached)) return NV_OK;
     std::vector<u8> bytes(params.paramsSize);
     // What is answered the same for every input is not read, so that nothing of it can leak back.
     bool skip_copy_in = known && (row->flags & RMCTRL_FLAGS_CACHEABLE) != 0;
     if (!bytes.empty() && !skip_copy_in && !call.caller.memory.read(params.params, bytes))
         return NV_ERR_INVALID_ADDRESS;
-    Status status = known ? check_embedded_lists(version_, cmd, call.caller.memory, bytes) : NV_OK;
+    bool finn = (params.flags & kFlagsControlFinn) != 0;
+    Status status = known && !finn ? check_embedded_lists(version_, cmd, call.caller.memory, bytes) : NV_OK;
     if (status != NV_OK) return call.caller.memory.write(params.params, bytes) ? status : NV_ERR_INVALID_ADDRESS;
     ClientEntry* client = nullptr;
     status = server_.client_for(params.hClient, FileTable::owner_of(call.file), NV_ERR_INVALID_CLIENT, &client);
     if (status != NV_OK) return status;
     Object* object = client->find(params.hObject);
     if (object == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
+    if (finn) return NV_ERR_LIB_RM_VERSION_MISMATCH;  // as in alloc()
     ControlCall control_call{*client, *object, cmd, bytes, call.caller.memory, call.caller.privileged};
     status = controls_.control(control_call);
+    if (status == NV_OK && cacheable) control_cache_[cmd] = bytes;
     bool copy_out = status == NV_OK || (known && RMCTRL_FLAGS_COPYOUT_ON_ERROR::get(row->flags) != 0);
     if (copy_out && !bytes.empty() && !call.caller.memory.write(params.params, bytes) && status == NV_OK)
         return NV_ERR_INVALID_ADDRESS;
     return status;
+}
+
+// What one client was told is told to all: the cache asks neither whose the client is nor, where the control is about the system, for
+// an object; the controls of a GPU only need a device or subdevice of it (rmapi_cache.c).
+const std::vector<u8>* Driver::cached_control(const NVOS54_PARAMETERS& params) {
+    auto it = control_cache_.find(params.cmd);
+    if (it == control_cache_.end() || it->second.size() != params.paramsSize || params.params == 0) return nullptr;
+    if (is_system_control(params.cmd)) return &it->second;
+    Object* object = server_.find_client(params.hClient)->find(params.hObject);
+    bool of_gpu = object != nullptr && (object->as<DeviceData>() != nullptr || object->as<SubdeviceData>() != nullptr);
+    return of_gpu ? &it->second : nullptr;
 }
 
 i64 Driver::esc_map_memory(IoctlCall& call) {
@@ -399,7 +430,7 @@ i64 Driver::esc_register_fd(IoctlCall& call) {
     auto params = take<nv_ioctl_register_fd_t>(call.bytes);
     OpenFile* control = files_.find(call.caller.pid, static_cast<int>(params.ctl_fd));
     // A file is tied once, to a control file that is itself free, and never to itself.
-    if (call.file.control != 0 || call.file.users != 0) return -kEinval;
+    if (call.file.control != 0) return -kEinval;
     if (control == nullptr || control->node != Node::Control || control->id == call.file.id || control->control != 0)
         return -kEinval;
     call.file.control = control->id;

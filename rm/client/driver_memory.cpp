@@ -228,7 +228,8 @@ i64 Driver::esc_dup_object(IoctlCall& call) {
 
 // A client of the same process may copy; another needs a policy that names it.
 bool Driver::may_dup(const ClientEntry& target, const ClientEntry& source, const Object& object) const {
-    if (target.handle == source.handle || target.pid == source.pid) return true;
+    if (target.handle == source.handle) return !object.dup_withheld;
+    if (target.pid == source.pid) return true;
     const Object& root = source.objects.at(source.handle);
     for (const SharePolicy& policy : object.shares.empty() ? root.shares : object.shares) {
         if (RS_ACCESS_DUP::get(policy.access) == 0) continue;

@@ -11,6 +11,7 @@ namespace rm::client {
 namespace {
 
 constexpr u64 kRightsBytes = sizeof(RS_ACCESS_MASK);
+using RS_ACCESS_DUP_OBJECT = Field<0, 0>;
 constexpr u32 kDevicesMax = 32;    // NV_MAX_DEVICES
 constexpr u32 kSubdevicesMax = 8;  // NV_MAX_SUBDEVICES
 using NV503C_ALLOC_PARAMETERS_FLAGS_TYPE = Field<1, 0>;
@@ -43,10 +44,17 @@ Status Driver::alloc(const IoctlCall& call, AllocRequest& request) {
     // No class has a serialized form of its parameters (FinnRmApiGetUnserializedSize is 0 for each).
     if (request.serialized) return NV_ERR_LIB_RM_VERSION_MISMATCH;
     Status status = is_root_class(*row) ? alloc_client(call, request, params) : alloc_object(call, request, params);
+    if (status == NV_OK && request.rights != 0 && !is_root_class(*row)) grant(request, *load<u32>(rights));
     // A copy out that fails leaves the object in place, as the driver does.
     if (status == NV_OK && !params.empty() && !call.caller.memory.write(request.params, params))
         status = NV_ERR_INVALID_ADDRESS;
     return status;
+}
+
+// An object whose maker names rights has those and no other.
+void Driver::grant(const AllocRequest& request, u32 rights) {
+    Object* object = server_.find_client(request.client)->find(request.object);
+    object->dup_withheld = RS_ACCESS_DUP_OBJECT::get(rights) == 0;
 }
 
 Status Driver::alloc_object(const IoctlCall& call, AllocRequest& request, std::vector<u8>& params) {
@@ -132,7 +140,9 @@ Status Driver::construct_device(AllocCall& call) {
         if (status != NV_OK) return status;
         call.client.on_gsp = true;
     }
-    call.object.data.emplace<DeviceData>().va_mode = params.vaMode;
+    DeviceData& data = call.object.data.emplace<DeviceData>();
+    data.va_mode = params.vaMode;
+    data.client_share = params.hClientShare;
     // The firmware is told the whole struct even when the caller gave none.
     NV0080_ALLOC_PARAMETERS told{};
     told.hClientShare = params.hClientShare;

@@ -12,6 +12,9 @@ namespace {
 constexpr u8 kKindZ24S8 = 0x05;               // NV_MMU_PTE_KIND_Z24S8
 constexpr u8 kGenericMemory = 0x06;           // NV_MMU_PTE_KIND_GENERIC_MEMORY
 constexpr u8 kKindInvalid = 0x07;             // NV_MMU_PTE_KIND_INVALID
+// NVOS32_ALLOC_FLAGS_VIRTUAL_ONLY, without what is cleared first
+constexpr u32 kVirtualOnlyFlags = NVOS32_ALLOC_FLAGS_VIRTUAL | NVOS32_ALLOC_FLAGS_LAZY | NVOS32_ALLOC_FLAGS_EXTERNALLY_MANAGED |
+                                  NVOS32_ALLOC_FLAGS_SPARSE | NVOS32_ALLOC_FLAGS_PREFER_PTES_IN_SYSMEMORY;
 constexpr u64 kAllocationMax = u64{1} << 40;  // larger than any memory of the machine
 
 u64 align_up(u64 value, u64 alignment) {
@@ -138,14 +141,15 @@ Status MemoryUnit::construct_system(AllocCall& call) {
             "driver: NV01_MEMORY_SYSTEM with attr LOCATION VIDMEM, must be PCI or ANY: NV_ERR_INVALID_ARGUMENT");
         return NV_ERR_INVALID_ARGUMENT;
     }
-    if ((params.flags & NVOS32_ALLOC_FLAGS_VIRTUAL) != 0) return NV_ERR_INVALID_ARGUMENT;
+    if ((params.flags & (kVirtualOnlyFlags | NVOS32_ALLOC_FLAGS_FIXED_ADDRESS_ALLOCATE)) != 0) return NV_ERR_INVALID_ARGUMENT;
+    if (params.hVASpace != 0) return NV_ERR_INVALID_ARGUMENT;  // addresses are another object's. Observed: 580.159.04.
     MemoryData& memory = call.object.data.emplace<MemoryData>();
     u64 page_bytes = 0;
     u64 alignment = 0;
     status = choose_pages(params.attr, params.attr2, params.size, false, &page_bytes);
     if (status == NV_OK) status = choose_alignment(params, page_bytes, &alignment);
     if (status != NV_OK) return status;
-    if (params.size > ~u64{0} - page_bytes) return NV_ERR_INVALID_ARGUMENT;
+    if (params.size > ~u64{0} - (page_bytes - 1)) return NV_ERR_INVALID_ARGUMENT;
     if (params.size > kAllocationMax) {
         bool whole = NVOS32_ATTR_PHYSICALITY::get(params.attr) == NVOS32_ATTR_PHYSICALITY_CONTIGUOUS;
         return whole ? NV_ERR_INVALID_LIMIT : NV_ERR_INSUFFICIENT_RESOURCES;
@@ -175,7 +179,7 @@ Status MemoryUnit::construct_video(AllocCall& call) {
     Status status = validate(params);
     if (status != NV_OK) return status;
     if (NVOS32_ATTR_LOCATION::get(params.attr) == NVOS32_ATTR_LOCATION_PCI) return NV_ERR_INVALID_ARGUMENT;
-    if ((params.flags & NVOS32_ALLOC_FLAGS_VIRTUAL) != 0) return NV_ERR_INVALID_ARGUMENT;
+    if ((params.flags & kVirtualOnlyFlags) != 0 || params.hVASpace != 0) return NV_ERR_INVALID_ARGUMENT;
     MemoryData& memory = call.object.data.emplace<MemoryData>();
     u64 alignment = 0;
     status = choose_pages(params.attr, params.attr2, params.size, true, &memory.page_bytes);
@@ -186,7 +190,7 @@ Status MemoryUnit::construct_video(AllocCall& call) {
         u32 physicality = NVOS32_ATTR_PHYSICALITY::get(params.attr);
         bool pieces = physicality == NVOS32_ATTR_PHYSICALITY_NONCONTIGUOUS ||
                       physicality == NVOS32_ATTR_PHYSICALITY_ALLOW_NONCONTIGUOUS;
-        return !pieces && params.size > ~u64{0} - memory.page_bytes ? NV_ERR_INVALID_ARGUMENT : NV_ERR_NO_MEMORY;
+        return !pieces && params.size > ~u64{0} - (memory.page_bytes - 1) ? NV_ERR_INVALID_ARGUMENT : NV_ERR_NO_MEMORY;
     }
     memory.place = MemoryData::Place::Video;
     memory.bytes = align_up(params.size, memory.page_bytes);

@@ -133,6 +133,7 @@ void Object::visit(sim::StateVisitor& visitor) {
     visitor.field("providers", providers);
     visitor.field("depth", depth);
     visitor.field("on_gsp", on_gsp);
+    visitor.field("dup_withheld", dup_withheld);
     visitor.field("shares", shares);
     u64 kind = data.index();
     visitor.field("kind", kind);

@@ -31,10 +31,12 @@ struct VaSpace {
 struct DeviceData {
     u32 va_space = 0;          // the default space, made at first use; 0: none yet
     u32 va_mode = 0;           // NV_DEVICE_ALLOCATION_VAMODE_*
+    NvHandle client_share = 0;  // whose spaces the device takes part in; 0: the one of all
     u32 cuda_limit_users = 0;  // PERF_CUDA_LIMIT_SET_CONTROL
     void visit(sim::StateVisitor& visitor) {
         visitor.field("va_space", va_space);
         visitor.field("va_mode", va_mode);
+        visitor.field("client_share", client_share);
         visitor.field("cuda_limit_users", cuda_limit_users);
     }
 };
@@ -179,6 +181,7 @@ struct Object {
     std::vector<NvHandle> providers;   // the objects that have this one among their dependants
     u32 depth = 0;                     // 0: the client's root
     bool on_gsp = false;
+    bool dup_withheld = false;  // its maker asked for rights, and not for the one to copy
     std::vector<SharePolicy> shares;
     ObjectData data;
 

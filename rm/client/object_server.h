@@ -32,6 +32,8 @@ public:
     Status check_new_handle(NvHandle object) const;
     // 0: none free.
     NvHandle generate_handle();
+    // A handle for an object that the driver makes beside the caller's and never shows.
+    void spend_handle() { ++next_handle; }
     // The nearest ancestor (or the object itself) of an internal class; nullptr when there is none.
     Object* ancestor(NvHandle object, std::string_view internal_class);
     // `object` and everything that must go with it, in the order in which it is freed; `object` comes last.

@@ -65,6 +65,8 @@ Status VaSpaces::resolve(ClientEntry& client, NvHandle inside, NvHandle va_space
     // Such a device has spaces only where they are named.
     if (data->va_mode == NV_DEVICE_ALLOCATION_VAMODE_MULTIPLE_VASPACES) return NV_ERR_INVALID_STATE;
     if (data->va_space == 0) {
+        // Observed: a space of the client's own costs it a handle; the one that all share does not.
+        if (data->client_share != 0) client.spend_handle();
         Status status = create({}, &data->va_space);
         if (status == NV_OK) status = publish(client, device->handle, 0, data->va_space);
         if (status != NV_OK) {

@@ -46,7 +46,7 @@ TEST_CASE("the generator reaches every escape of its table, valid and refused") 
             const std::optional<u32> offset = conform::status_offset(sequence.steps[i]);
             if (!offset) continue;
             const conform::Reply& reply = sequence.replies[i];
-            const bool good = reply.result == 0 && reply.blocks[0][*offset] == 0;
+            const bool good = reply.result == 0 && reply.blocks[*conform::struct_block(sequence.steps[i])][*offset] == 0;
             ++(good ? accepted : refused)[conform::escape_number(sequence.steps[i])];
         }
     }
@@ -91,7 +91,7 @@ TEST_CASE("a planted errno, status and byte are each found where they are") {
         CHECK(conform::first_difference(changed, model)->step == i);
         CHECK(conform::first_difference(changed, model)->cause.find("-EIO, the model 0") != std::string::npos);
         changed = sequence;
-        changed.replies[i].blocks[0][*offset] ^= 0x40;
+        changed.replies[i].blocks[*conform::struct_block(sequence.steps[i])][*offset] ^= 0x40;
         CHECK(conform::first_difference(changed, model)->step == i);
         changed = sequence;
         changed.replies[i].blocks[0][0] ^= 1;
