@@ -27,6 +27,7 @@ struct Outcome {
 void add_run(Program& program, Outcome& outcome);
 void add_replay(Program& program, Outcome& outcome);
 void add_explore(Program& program, Outcome& outcome);
+void add_report(Program& program, Outcome& outcome);
 void add_import(Program& program, Outcome& outcome);
 void add_show(Program& program, Outcome& outcome);
 void add_diff(Program& program, Outcome& outcome);
@@ -71,6 +72,9 @@ private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };
+
+// Writes a file in one go. Throws HostError when not all of it could be written.
+void write_whole(const std::string& path, const std::string& text);
 
 // How a run or replay prints its end.
 struct EndOptions {

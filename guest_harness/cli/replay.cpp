@@ -3,6 +3,7 @@
 
 #include "guest_harness/cli/command.h"
 #include "guest_harness/fault_plan.h"
+#include "guest_harness/timeline.h"
 #include "guest_harness/trace/import_player.h"
 #include "guest_harness/trace/player.h"
 
@@ -17,6 +18,7 @@ struct Options {
     std::optional<u64> seed;
     std::string journal;
     std::string faults;
+    std::string timeline;
     u64 stop_before = kNoEvent;
     EndOptions end;
 };
@@ -54,15 +56,18 @@ void execute(const Options& options, Outcome& outcome) {
     Progress progress("replaying event");
     play.progress = [&progress](u64 event) { progress.at(event); };
     std::string state;
+    Timeline timeline;
     std::vector<PlannedFault> plan;
     if (!options.faults.empty()) plan = read_fault_plan(options.faults);
     play.on_start = [&](Machine& machine) {
         arm_faults(machine.kernel(), plan);
         sim::set_failure_context(&machine.kernel());
         if (journal) machine.kernel().journal().add_sink(*journal);
+        if (!options.timeline.empty()) machine.kernel().journal().add_sink(timeline);
     };
     play.on_end = [&](Machine& machine) {
         if (journal) machine.kernel().journal().remove_sink(*journal);
+        if (!options.timeline.empty()) machine.kernel().journal().remove_sink(timeline);
         state = machine.kernel().describe_now();
         sim::set_failure_context(nullptr);
     };
@@ -81,6 +86,7 @@ void execute(const Options& options, Outcome& outcome) {
     }
     trace::PlayOutcome result = trace::play(open, play);
     if (journal) journal->close();
+    if (!options.timeline.empty()) write_whole(options.timeline, timeline.perfetto());
     End end;
     end.summary = result.summary;
     end.unmodelled = &result.unmodelled;
@@ -110,6 +116,7 @@ void add_replay(Program& program, Outcome& outcome) {
     sub.option("trace", options->trace, "trace, binary or text", Need::Required);
     sub.option("--seed", options->seed, "schedule; default: as recorded");
     sub.option("--journal", options->journal, "write the journal as text to this file");
+    sub.option("--timeline", options->timeline, "write what happened when, as JSON for ui.perfetto.dev, to this file");
     sub.option("--faults", options->faults, "fault plan: what goes wrong on purpose, and when");
     sub.option("--goto", options->stop_before, "stop before this event and tell the machine's state");
     add_end_options(sub, options->end);

@@ -6,6 +6,7 @@
 
 #include "guest_harness/cli/command.h"
 #include "guest_harness/fault_plan.h"
+#include "guest_harness/timeline.h"
 #include "guest_harness/trace/recorder.h"
 #include "rm/versions.h"
 
@@ -19,6 +20,7 @@ struct Options {
     std::string record;
     std::string journal;
     std::string faults;
+    std::string timeline;
     u64 time_limit_ms = 0;
     std::vector<std::string> environment;
     std::vector<std::string> guest;
@@ -49,20 +51,24 @@ void execute(const Options& options, Outcome& outcome) {
     }
     std::unique_ptr<JournalFile> journal;
     if (!options.journal.empty()) journal = std::make_unique<JournalFile>(options.journal);
+    Timeline timeline;
     std::vector<PlannedFault> plan;
     if (!options.faults.empty()) plan = read_fault_plan(options.faults);
     run.on_start = [&](Machine& machine) {
         arm_faults(machine.kernel(), plan);
         if (recorder) recorder->attach(machine);
         if (journal) machine.kernel().journal().add_sink(*journal);
+        if (!options.timeline.empty()) machine.kernel().journal().add_sink(timeline);
     };
     run.on_end = [&](Machine& machine) {
         if (recorder) recorder->finish(machine);
         if (journal) machine.kernel().journal().remove_sink(*journal);
+        if (!options.timeline.empty()) machine.kernel().journal().remove_sink(timeline);
     };
     RunOutcome result = run_guest(run);
     if (recorder) recorder->close();
     if (journal) journal->close();
+    if (!options.timeline.empty()) write_whole(options.timeline, timeline.perfetto());
     outcome.exit_code = result.exit_code;
     std::string failure = result.exit_code == kAsExpected ? std::string() : result.reason;
     if (!failure.empty() && !result.last_calls.empty())
@@ -82,6 +88,7 @@ void add_run(Program& program, Outcome& outcome) {
     sub.option("--boot", options->boot, "cold: from power-on, through ROM, FWSEC and Booter; warm: the firmware's images are in place");
     sub.option("--record", options->record, "write a trace of every crossing to this file");
     sub.option("--journal", options->journal, "write the journal as text to this file");
+    sub.option("--timeline", options->timeline, "write what happened when, as JSON for ui.perfetto.dev, to this file");
     sub.option("--faults", options->faults, "fault plan: what goes wrong on purpose, and when; explore --points lists what there is");
     sub.option("--env", options->environment, "NAME=VALUE for the guest (the host's environment never reaches it)");
     sub.option("--time-limit", options->time_limit_ms, "stop after so many milliseconds of virtual time");
