@@ -156,6 +156,27 @@ TEST_CASE("the GPU and its address space register once, with the driver's refusa
     });
 }
 
+TEST_CASE("an address space whose object is freed stays UVM's until it is unregistered") {
+    Fixture bench;
+    bench.run([&] {
+        UvmBench uvm(bench);
+        uvm.bring_up();
+        uvm.alloc_video(0x60, 0x400000);
+        REQUIRE(uvm.create_range(kBase, 0x400000) == abi::NV_OK);
+        REQUIRE(bench.free(UvmBench::kSpace) == abi::NV_OK);
+        CHECK(uvm.map(kBase, 0x20000, 0x60) == abi::NV_OK);
+        constexpr u32 kNext = 0x51;
+        REQUIRE(uvm.alloc_space(kNext, abi::NV_VASPACE_ALLOCATION_FLAGS_IS_EXTERNALLY_OWNED) == abi::NV_OK);
+        CHECK(uvm.register_space(kNext) == abi::NV_ERR_INVALID_DEVICE);
+        abi::UVM_UNREGISTER_GPU_VASPACE_PARAMS unregister{};
+        unregister.gpuUuid = uvm.uuid;
+        CHECK(uvm.call(uvm_request::UVM_UNREGISTER_GPU_VASPACE, unregister) == abi::NV_OK);
+        CHECK(uvm.register_space(kNext) == abi::NV_OK);
+        CHECK(uvm.map(kBase, 0x20000, 0x60) == abi::NV_OK);
+    });
+    CHECK_FALSE(bench.machine.kernel().unmodelled().any_invented());
+}
+
 TEST_CASE("external ranges: what may be where, and how a mapping is replaced and cut") {
     Fixture bench;
     bench.run([&] {

@@ -84,7 +84,8 @@ Status Gpu::dup_va_space(NvHandle client, NvHandle va_space, NvHandle* duped, u3
     if (status != NV_OK) return status;
     Object& duplicate = context_.server.insert(*own, device_, handle, FERMI_VASPACE_A);
     duplicate.on_gsp = true;
-    duplicate.data = VaSpaceData{space, false};
+    duplicate.data = VaSpaceData{space, true};
+    spaces_.retain(space);
     *duped = handle;
     *number = space;
     return NV_OK;
