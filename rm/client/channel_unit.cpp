@@ -198,9 +198,7 @@ Status ChannelUnit::construct_channel(AllocCall& call) {
     channel.va_space = va_space;
     channel.error_memory = params.hObjectError != 0 ? params.hObjectError : group != nullptr ? group->error_memory : 0;
     MemoryData* notifier = channel.error_memory != 0 ? memory_of(call.client, channel.error_memory) : nullptr;
-    if (Object* named = call.client.find(channel.error_memory); named != nullptr && named->as<VirtualMemoryData>() != nullptr)
-        return NV_ERR_INVALID_STATE;  // addresses without memory
-    if (channel.error_memory != 0 && notifier == nullptr) return NV_ERR_INVALID_OBJECT_HANDLE;
+    if (channel.error_memory != 0 && notifier == nullptr) return NV_ERR_INVALID_STATE;  // also where the handle is nobody's
     MemoryData* ecc_notifier = params.hObjectEccError != 0 ? memory_of(call.client, params.hObjectEccError) : nullptr;
     if (params.hObjectEccError != 0 && ecc_notifier == nullptr) return NV_ERR_INVALID_OBJECT_HANDLE;
 

@@ -63,9 +63,11 @@ std::vector<FileId> FileTable::close(u32 pid, int fd) {
     file->closed = true;
     if (file->users != 0) return gone;
     gone.push_back(file->id);
-    if (OpenFile* control = find(file->control)) {
+    // A tied file releases its control file, which may be tied itself; no chain leads back.
+    for (OpenFile* control = find(file->control); control != nullptr; control = find(control->control)) {
         --control->users;
-        if (control->closed && control->users == 0) gone.push_back(control->id);
+        if (!control->closed || control->users != 0) break;
+        gone.push_back(control->id);
     }
     return gone;
 }
