@@ -107,6 +107,8 @@ private:
     static bool is_system_control(u32 cmd) { return cmd >> 16 == NV01_ROOT; }
     Status dup_va_space(ClientEntry& target, NVOS55_PARAMETERS& params, Object& original);
     static Status lock_user_pages(const IoctlCall& call, const NVOS02_PARAMETERS& params);
+    static Status lock_pages(const IoctlCall& call, u64 address, u64 limit);
+    Status heap_alloc_pages(const IoctlCall& call, NVOS32_PARAMETERS& params);
     Status alloc_client(const IoctlCall& call, AllocRequest& request, std::vector<u8>& params);
     Status construct(AllocCall& call);
     Status construct_device(AllocCall& call);

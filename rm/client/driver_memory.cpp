@@ -125,10 +125,14 @@ Status Driver::lock_user_pages(const IoctlCall& call, const NVOS02_PARAMETERS& p
     if (coherency != NVOS02_FLAGS_COHERENCY_CACHED && coherency != NVOS02_FLAGS_COHERENCY_WRITE_BACK &&
         coherency != NVOS02_FLAGS_COHERENCY_UNCACHED)
         return NV_ERR_INVALID_FLAGS;
-    if (params.pMemory % kPage4K != 0) return NV_ERR_NOT_SUPPORTED;
-    if (params.limit == ~u64{0}) return NV_ERR_INVALID_LIMIT;
+    return lock_pages(call, params.pMemory, params.limit);
+}
+
+Status Driver::lock_pages(const IoctlCall& call, u64 address, u64 limit) {
+    if (address % kPage4K != 0) return NV_ERR_NOT_SUPPORTED;
+    if (limit == ~u64{0}) return NV_ERR_INVALID_LIMIT;
     // Stops at the first page that is not there, so a process pays for no more than it has mapped.
-    return call.caller.memory.present(params.pMemory, params.limit + 1) ? NV_OK : NV_ERR_INVALID_ADDRESS;
+    return call.caller.memory.present(address, limit + 1) ? NV_OK : NV_ERR_INVALID_ADDRESS;
 }
 
 // --- VID_HEAP_CONTROL
@@ -183,18 +187,52 @@ Status Driver::vid_heap_control(const IoctlCall& call, NVOS32_PARAMETERS& params
             data.Info.base = 0;
             return NV_OK;
         }
-        case NVOS32_FUNCTION_ALLOC_OS_DESCRIPTOR:
-        case NVOS32_FUNCTION_ALLOC_TILED_PITCH_HEIGHT:
-        case NVOS32_FUNCTION_REACQUIRE_COMPR:
+        case NVOS32_FUNCTION_ALLOC_OS_DESCRIPTOR: return heap_alloc_pages(call, params);
+        case NVOS32_FUNCTION_HW_FREE: {
+            ClientEntry* client = nullptr;
+            Status status = server_.client_for(params.hRoot, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
+            return status == NV_OK ? free_object(*client, data.HwFree.hResourceHandle) : status;
+        }
         case NVOS32_FUNCTION_RELEASE_COMPR:
+        case NVOS32_FUNCTION_REACQUIRE_COMPR: {
+            ClientEntry* client = nullptr;
+            Status status = server_.client_for(params.hRoot, FileTable::owner_of(call.file), NV_ERR_INVALID_CLIENT, &client);
+            if (status != NV_OK) return status;
+            if (client->find(params.hObjectParent) == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
+            // Both functions lay their data out alike.
+            if ((data.ReleaseCompr.flags & kFreeFlagsHandleProvided) == 0) return NV_ERR_INVALID_FLAGS;
+            context_.refused(fmt::format("VID_HEAP_CONTROL function {}", params.function), "compression is not modelled");
+            return NV_ERR_NOT_SUPPORTED;
+        }
+        case NVOS32_FUNCTION_ALLOC_TILED_PITCH_HEIGHT:
         case NVOS32_FUNCTION_GET_MEM_ALIGNMENT:
         case NVOS32_FUNCTION_HW_ALLOC:
-        case NVOS32_FUNCTION_HW_FREE:
             context_.refused(fmt::format("VID_HEAP_CONTROL function {}", params.function), "graphics clients only");
             return NV_ERR_NOT_SUPPORTED;
         default:
             return NV_ERR_INVALID_ARGUMENT;
     }
+}
+
+Status Driver::heap_alloc_pages(const IoctlCall& call, NVOS32_PARAMETERS& params) {
+    auto& data = params.data.AllocOsDesc;
+    if (Status status = lock_pages(call, data.descriptor, data.limit); status != NV_OK) return status;
+    AllocRequest request;
+    request.client = params.hRoot;
+    request.parent = params.hObjectParent;
+    request.object = (data.flags & NVOS32_ALLOC_FLAGS_MEMORY_HANDLE_PROVIDED) != 0 ? data.hMemory : 0;
+    request.class_id = NV01_MEMORY_SYSTEM_OS_DESCRIPTOR;
+    NV_OS_DESC_MEMORY_ALLOCATION_PARAMS described{};
+    described.type = data.type;
+    described.flags = data.flags;
+    described.attr = data.attr;
+    described.attr2 = data.attr2;
+    described.descriptor = data.descriptor;
+    described.limit = data.limit;
+    std::vector<u8> bytes = bytes_of(described);
+    Status status = alloc_object(call, request, bytes);
+    data.hMemory = request.object;
+    return status;
 }
 
 Status Driver::heap_alloc(const IoctlCall& call, NVOS32_PARAMETERS& params, NvHandle& memory, NV_MEMORY_ALLOCATION_PARAMS& wanted) {
