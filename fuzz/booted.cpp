@@ -1,3 +1,4 @@
+// Boots once; every reset loads the saved state.
 #include "fuzz/booted.h"
 
 #include <cstdlib>

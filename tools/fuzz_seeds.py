@@ -149,7 +149,8 @@ def call_seeds(seeds, program):
                 continue
             argument = bytes.fromhex(step["b"][0][0])
             nested = bytes.fromhex(step["b"][1][0]) if len(step["b"]) > 1 else b""
-            data += struct.pack("<BBHI", 5, 0, len(argument), step["req"]) + argument + struct.pack("<H", min(len(nested), 8192)) + nested[:8192]
+            nested = nested[:8192]
+            data += struct.pack("<BBHI", 5, 0, len(argument), step["req"]) + argument + struct.pack("<H", len(nested)) + nested
         seeds.add("ioctl", f"seed{sequence['seed']}", data[:16384], f"tu104sim conform --record, seed {sequence['seed']}")
 
 
