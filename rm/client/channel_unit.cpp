@@ -200,10 +200,7 @@ Status ChannelUnit::construct_channel(AllocCall& call) {
     MemoryData* notifier = channel.error_memory != 0 ? memory_of(call.client, channel.error_memory) : nullptr;
     if (channel.error_memory != 0 && notifier == nullptr) return NV_ERR_INVALID_STATE;  // also where the handle is nobody's
     if (notifier != nullptr && notifier->of_process) return NV_ERR_INVALID_ARGUMENT;     // Observed: 580.159.04.
-    if (params.gpFifoEntries == 0 || (params.gpFifoEntries & (params.gpFifoEntries - 1)) != 0) {
-        context_.note("driver: gpFifoEntries must be a power of two: NV_ERR_INVALID_ARGUMENT");
-        return NV_ERR_INVALID_ARGUMENT;
-    }
+    if (params.gpFifoEntries == 0) return NV_ERR_INVALID_ARGUMENT;  // that it is a power of two the firmware demands
     MemoryData* ecc_notifier = params.hObjectEccError != 0 ? memory_of(call.client, params.hObjectEccError) : nullptr;
     if (params.hObjectEccError != 0 && ecc_notifier == nullptr) return NV_ERR_INVALID_OBJECT_HANDLE;
 
