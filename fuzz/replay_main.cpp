@@ -3,6 +3,7 @@
 //   fuzz_replay TARGET --mutate N [--seed S] FILE|FOLDER...   runs N mutations of the files
 //   fuzz_replay --list                        names the targets
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -22,9 +23,21 @@ using Bytes = std::vector<sim::u8>;
 
 constexpr std::size_t kInputBytesMax = 1 << 20;
 
-int usage() {
-    std::fprintf(stderr, "usage: fuzz_replay --list | TARGET [--mutate N] [--seed S] FILE|FOLDER...\n");
-    return 2;
+int usage(std::FILE* out, int code) {
+    std::fprintf(out, "usage: fuzz_replay --list | TARGET [--mutate N] [--seed S] FILE|FOLDER...\n"
+                      "Runs each file, then N mutations of them, whose random numbers begin at S. A folder means its files.\n"
+                      "Example: fuzz_replay sass_word --mutate 1000000 --seed 7 seeds/sass_word\n");
+    return code;
+}
+
+// A decimal or 0x number. False, said: anything else.
+bool read_number(const char* option, const char* text, unsigned long long& value) {
+    char* end = nullptr;
+    errno = 0;
+    if (text != nullptr && *text >= '0' && *text <= '9') value = std::strtoull(text, &end, 0);
+    if (end != nullptr && *end == '\0' && errno == 0) return true;
+    std::fprintf(stderr, "fuzz_replay: %s needs a number, not '%s'\n", option, text == nullptr ? "" : text);
+    return false;
 }
 
 bool read_file(const fs::path& path, std::vector<Bytes>& inputs) {
@@ -64,7 +77,8 @@ int main(int argc, char** argv) {
         }
         return 0;
     }
-    if (argc < 3) return usage();
+    if (argc == 2 && std::strcmp(argv[1], "--help") == 0) return usage(stdout, 0);
+    if (argc < 3) return usage(stderr, 2);
     const fuzz::Target* target = fuzz::find_target(argv[1]);
     if (target == nullptr) {
         std::fprintf(stderr, "fuzz_replay: no target is called %s; `fuzz_replay --list` names them\n", argv[1]);
@@ -74,9 +88,17 @@ int main(int argc, char** argv) {
     unsigned long long seed = 1;
     std::vector<Bytes> inputs;
     for (int i = 2; i < argc; ++i) {
-        if (std::strcmp(argv[i], "--mutate") == 0 && i + 1 < argc) mutations = std::strtoull(argv[++i], nullptr, 0);
-        else if (std::strcmp(argv[i], "--seed") == 0 && i + 1 < argc) seed = std::strtoull(argv[++i], nullptr, 0);
-        else if (!collect(argv[i], inputs)) return 2;
+        const bool mutate = std::strcmp(argv[i], "--mutate") == 0;
+        if (mutate || std::strcmp(argv[i], "--seed") == 0) {
+            const char* option = argv[i];
+            const char* text = i + 1 < argc ? argv[++i] : nullptr;
+            if (!read_number(option, text, mutate ? mutations : seed)) return 2;
+        } else if (argv[i][0] == '-') {
+            std::fprintf(stderr, "fuzz_replay: no option is called %s\n", argv[i]);
+            return usage(stderr, 2);
+        } else if (!collect(argv[i], inputs)) {
+            return 2;
+        }
     }
     if (inputs.empty()) {
         std::fprintf(stderr, "fuzz_replay: no file to run\n");
