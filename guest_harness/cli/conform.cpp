@@ -77,14 +77,21 @@ void check(const Options& options, Outcome& outcome) {
     std::stringstream text;
     text << in.rdbuf();
     conform::Source source;
-    const std::vector<conform::Sequence> sequences = conform::from_text(text.str(), source);
+    std::vector<conform::Sequence> sequences;
+    try {
+        sequences = conform::from_text(text.str(), source);
+    } catch (const sim::HostError& error) {
+        throw sim::HostError(fmt::format("{}: {}; a packed file is unpacked first: zstd -d", options.file, error.what()));
+    }
     MachineOptions machine;
     machine.driver = options.driver;
     if (options.print_seed != ~u64{0}) {
         for (const conform::Sequence& sequence : sequences) {
-            if (sequence.seed == options.print_seed) print_sequence(sequence, machine);
+            if (sequence.seed != options.print_seed) continue;
+            print_sequence(sequence, machine);
+            return;
         }
-        return;
+        throw sim::HostError(fmt::format("{} has no sequence of seed {}", options.file, options.print_seed));
     }
     Progress progress("sequence");
     const conform::Comparison comparison =

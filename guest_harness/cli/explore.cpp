@@ -49,6 +49,12 @@ struct Result {
     std::string text;
 };
 
+// Imported calls have no times and no work: there is no order to explore.
+void refuse_import(const std::string& path) {
+    if (open_trace(path)->header().origin == "import")
+        throw sim::HostError(path + " was imported; only what `run` recorded can be played under other seeds");
+}
+
 Result run_seed(const Options& options, const std::vector<PlannedFault>& plan, u64 seed) {
     Result result;
     std::string fired;
@@ -144,7 +150,7 @@ void execute(const Options& options, Outcome& outcome) {
     if (options.jobs == 0) throw sim::HostError("--jobs is 0, must be at least 1");
     std::vector<PlannedFault> plan;
     if (!options.faults.empty()) plan = read_fault_plan(options.faults);
-    open_trace(options.trace);  // a trace that cannot be read fails once, not per seed
+    refuse_import(options.trace);  // a trace that cannot be read fails once, not per seed
     Progress progress("exploring seed");
     std::deque<Job> jobs;
     std::set<std::string> digests;

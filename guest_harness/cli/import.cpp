@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "gpu_model/chip.h"
@@ -33,6 +34,9 @@ void import_text_twin(const Options& options) {
 }
 
 void execute(const Options& options) {
+    std::error_code error;
+    if (std::filesystem::equivalent(options.input, options.output, error))
+        throw sim::HostError(fmt::format("{} is read and cannot be written at the same time; give -o another name", options.input));
     std::ifstream file(options.input, std::ios::binary);
     int first = file.peek();
     if (first == 'h' || first == '#') return import_text_twin(options);

@@ -30,6 +30,8 @@ void execute(const Options& options, Outcome& outcome) {
     play.on_start = [&](Machine& machine) { machine.kernel().journal().add_sink(timeline); };
     play.on_end = [&](Machine& machine) { machine.kernel().journal().remove_sink(timeline); };
     trace::Header header = open_trace(options.trace)->header();
+    if (header.origin == "import")
+        throw sim::HostError(options.trace + " was imported and has no timeline; `replay` compares its replies");
     trace::PlayOutcome result = trace::play([&options] { return open_trace(options.trace); }, play);
     ReportFacts facts;
     facts.title = options.trace.substr(options.trace.find_last_of('/') + 1);
@@ -45,7 +47,10 @@ void execute(const Options& options, Outcome& outcome) {
                                                         entry.invented ? "needs invented data" : "refused"));
     }
     write_whole(options.output, report_html(timeline, facts));
-    if (result.divergence) outcome.exit_code = kFailed;
+    if (result.divergence) {
+        tell(fmt::format("the replay diverges at {}\n", result.divergence->text()));
+        outcome.exit_code = kFailed;
+    }
 }
 
 }  // namespace

@@ -102,6 +102,17 @@ std::string explain(std::string_view text) {
     for (u32 escape = 0; escape < 0x100; ++escape)
         if (const rm::abi::IoctlRow* row = rm::abi::find_escape(escape); row != nullptr && row->name == text)
             out += fmt::format("{} ", escape) + escape_text(escape);
+    static constexpr u32 kUvmNumbers[] = {
+#define UVM_IOCTL(name, number, ...) number,
+#include "rm/abi/uvm_ioctls.def"
+#undef UVM_IOCTL
+    };
+    for (u32 number_of : kUvmNumbers)
+        if (rm::abi::find_uvm_ioctl(number_of)->name == text) out += fmt::format("0x{:x} ", number_of) + uvm_text(number_of);
+    for (u32 xid = 1; xid < 0x200; ++xid)
+        if (rm::abi::xid_name(xid) == text) out += fmt::format("Xid {}: {}\n", xid, text);
+    for (u32 rpc = 0; rpc < 0x2000; ++rpc)
+        if (rm::abi::rpc_name(rpc) == text) out += fmt::format("0x{:x} RPC {}\n", rpc, text);
     for (u32 code = 0; code < 0x100; ++code)
         if (status_name(code) == text) out += fmt::format("0x{:x} status {}\n", code, text);
     return out;
