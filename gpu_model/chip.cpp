@@ -13,8 +13,8 @@ constexpr u32 kFbpaCount = 8;        // 256 bit of memory on each of these board
 std::vector<EngineRow> engines() {
     return {
 #define BOARD(...)
-#define ENGINE(kind, instance, engine, runlist, pbdmas, fault, reset, stall, nonstall, pri, on_gr) \
-    {EngineKind::kind, instance, engine, runlist, pbdmas, fault, reset, stall, nonstall, pri, on_gr},
+#define ENGINE(kind, instance, engine, runlist, pbdmas, fault, reset, stall, nonstall, pri, on_gr, class_id) \
+    {EngineKind::kind, instance, engine, runlist, pbdmas, fault, reset, stall, nonstall, pri, on_gr, class_id},
 #include "gpu_model/chip_profiles.def"
 #undef ENGINE
 #undef BOARD

@@ -26,6 +26,8 @@ struct EngineRow {
     u32 intr_nonstall_vector;  // kNoVector: unknown
     u32 pri_base;
     bool on_gr_runlist;   // GRCE
+    u32 class_id;         // what channels bind on it; 0: no class that clients know
+    friend bool operator==(const EngineRow&, const EngineRow&) = default;
 };
 
 struct ChipSpec {

@@ -55,6 +55,7 @@ void Gpu::Units::build_engines() {
                 host.attach_engine(index, *compute);
                 break;
             case EngineKind::Ce:
+                if (spec.engines[index].class_id != cls::TURING_DMA_COPY_A) break;
                 ces.push_back(std::make_unique<Ce>(kernel, spec, index, timing, memory, mmu, intr, ptimer, host));
                 ce_unit.attach(*ces.back());
                 host.attach_engine(index, *ces.back());

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "guest_harness/engine_list.h"
 #include "guest_harness/host_memory.h"
 #include "rm/versions.h"
 #include "sim/state_visitor.h"
@@ -16,6 +17,14 @@ const gpu::ChipSpec& chip_or_throw(const std::string& name) {
     std::string known;
     for (std::string_view chip : gpu::chip_names()) known += fmt::format("{}{}", known.empty() ? "" : ", ", chip);
     throw sim::HostError(fmt::format("there is no chip profile \"{}\"; choose one of: {}", name, known));
+}
+
+gpu::ChipSpec board(const MachineOptions& options) {
+    gpu::ChipSpec spec = chip_or_throw(options.chip);
+    if (options.engines.empty()) return spec;
+    check_engines(options.engines);
+    spec.engines = options.engines;
+    return spec;
 }
 
 const rm::DriverVersion& version_or_throw(const std::string& text) {
@@ -62,20 +71,20 @@ std::string RunSummary::line() const {
 struct Machine::Impl {
     explicit Impl(const MachineOptions& chosen)
         : options(chosen),
-          spec(chip_or_throw(chosen.chip)),
+          spec(board(chosen)),
           version(version_or_throw(chosen.driver)),
           kernel({.seed = chosen.seed}),
           host(host_memory),
           gpu(kernel, spec, host),
           gsp(kernel, spec, version, gpu.firmware_bus()),
-          client(kernel, version, gpu.pci(), host_memory, {.boot = chosen.boot}) {
+          client(kernel, version, gpu.pci(), host_memory, {.boot = chosen.boot, .classes = rm::ChipClasses(spec)}) {
         gpu.attach_firmware(gsp.firmware());
         host.set_client(&client);
     }
     ~Impl() { host.set_client(nullptr); }
 
     MachineOptions options;
-    const gpu::ChipSpec& spec;
+    const gpu::ChipSpec spec;
     const rm::DriverVersion& version;
     sim::Kernel kernel;
     HostMemory host_memory;

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "gpu_model/gpu.h"
 #include "rm/client.h"
@@ -21,6 +22,7 @@ struct MachineOptions {
     std::string driver = "570.144";
     u64 seed = 0;
     rm::BootMode boot = rm::BootMode::Cold;
+    std::vector<gpu::EngineRow> engines = {};  // in place of the profile's own list; empty: the profile's own
 };
 
 struct RunSummary {
@@ -40,7 +42,7 @@ struct Platform {
 
 class Machine {
 public:
-    // Throws sim::HostError for an unknown chip or driver version.
+    // Throws sim::HostError for an unknown chip or driver version, or engines that no TU104 could have (engine_list.h).
     explicit Machine(const MachineOptions& options);
     ~Machine();
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "gpu_model/pci_surface.h"
+#include "rm/chip_classes.h"
 #include "rm/driver_surface.h"
 #include "rm/versions.h"
 #include "sim/kernel.h"
@@ -29,6 +30,7 @@ enum class BootMode : u8 { Cold, Warm };  // Warm starts after the firmware's im
 
 struct ClientOptions {
     BootMode boot = BootMode::Cold;
+    ChipClasses classes = {};
 };
 
 class Client {

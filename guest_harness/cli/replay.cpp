@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "guest_harness/cli/command.h"
+#include "guest_harness/engine_list.h"
 #include "guest_harness/fault_plan.h"
 #include "guest_harness/timeline.h"
 #include "guest_harness/trace/import_player.h"
@@ -19,6 +20,7 @@ struct Options {
     std::string journal;
     std::string faults;
     std::string timeline;
+    std::string engines;
     u64 stop_before = kNoEvent;
     EndOptions end;
 };
@@ -50,6 +52,7 @@ void report_import(const Options& options, const trace::ImportOutcome& result, E
 void execute(const Options& options, Outcome& outcome) {
     trace::PlayOptions play;
     play.seed = options.seed;
+    if (!options.engines.empty()) play.engines = read_engines(options.engines);
     if (options.stop_before != kNoEvent) play.stop_before = options.stop_before;
     std::unique_ptr<JournalFile> journal;
     if (!options.journal.empty()) journal = std::make_unique<JournalFile>(options.journal);
@@ -118,6 +121,7 @@ void add_replay(Program& program, Outcome& outcome) {
     sub.option("--journal", options->journal, "write the journal as text to this file");
     sub.option("--timeline", options->timeline, "write what happened when, as JSON for ui.perfetto.dev, to this file");
     sub.option("--faults", options->faults, "fault plan: what goes wrong on purpose, and when");
+    sub.option("--engines", options->engines, "engine list (JSON) in place of the recorded one");
     sub.option("--goto", options->stop_before, "stop before this event and tell the machine's state");
     add_end_options(sub, options->end);
     sub.action([options, &outcome] { execute(*options, outcome); });

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "guest_harness/cli/command.h"
+#include "guest_harness/engine_list.h"
 #include "guest_harness/fault_plan.h"
 #include "guest_harness/timeline.h"
 #include "guest_harness/trace/recorder.h"
@@ -21,6 +22,7 @@ struct Options {
     std::string journal;
     std::string faults;
     std::string timeline;
+    std::string engines;
     u64 time_limit_ms = 0;
     std::vector<std::string> environment;
     std::vector<std::string> guest;
@@ -33,6 +35,7 @@ void execute(const Options& options, Outcome& outcome) {
     run.args.assign(options.guest.begin() + 1, options.guest.end());
     run.environment = options.environment;
     run.machine = options.machine;
+    if (!options.engines.empty()) run.machine.engines = read_engines(options.engines);
     if (options.boot != "cold" && options.boot != "warm")
         throw sim::HostError(fmt::format("--boot is \"{}\"; choose cold or warm", options.boot));
     run.machine.boot = options.boot == "cold" ? rm::BootMode::Cold : rm::BootMode::Warm;
@@ -83,6 +86,7 @@ void add_run(Program& program, Outcome& outcome) {
     Command sub = program.add("run", "Run a guest program on the simulated machine");
     sub.footer("Example:\n  tu104sim run --gpu t4 --driver 570.144 --seed 7 --record a.trace -- ./saxpy 1024");
     sub.option("--gpu,--chip", options->machine.chip, "chip profile: t4, rtx2080 or rtx5000");
+    sub.option("--engines", options->engines, "engine list (JSON) in place of the profile's own; example: examples/engines_t4.json");
     sub.option("--driver", options->machine.driver, "driver version");
     sub.option("--seed", options->machine.seed, "schedule; 0 is the nominal one");
     sub.option("--boot", options->boot, "cold: from power-on, through ROM, FWSEC and Booter; warm: the firmware's images are in place");

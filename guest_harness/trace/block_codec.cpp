@@ -42,6 +42,7 @@ pb::Header header_to_proto(const Header& header) {
     out.set_unicorn_version(header.unicorn_version);
     out.set_origin(header.origin);
     out.set_cold_boot(header.cold_boot);
+    out.set_engines(header.engines);
     for (const std::string& argument : header.command) out.add_command(argument);
     return out;
 }
@@ -56,6 +57,7 @@ Header header_from_proto(const pb::Header& proto) {
     out.driver = proto.driver();
     out.seed = proto.seed();
     out.cold_boot = proto.cold_boot();
+    out.engines = proto.engines();
     out.unicorn_version = proto.unicorn_version();
     out.origin = proto.origin();
     out.command.assign(proto.command().begin(), proto.command().end());

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "guest_harness/engine_list.h"
 #include "guest_harness/trace/describe.h"
 #include "guest_harness/trace/translation.h"
 #include "rm/abi/all_structs.h"
@@ -296,6 +297,9 @@ ImportOutcome play_import(const OpenTrace& open, const PlayOptions& options) {
     MachineOptions machine_options;
     machine_options.chip = header.chip;
     machine_options.driver = header.driver;
+    machine_options.engines = options.engines;
+    if (options.engines.empty() && !header.engines.empty())
+        machine_options.engines = parse_engines(header.engines, "engine list of the trace");
     machine_options.seed = options.seed.value_or(header.seed);
     Machine machine(machine_options);
     if (options.on_start) options.on_start(machine);

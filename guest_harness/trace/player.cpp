@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "guest_harness/engine_list.h"
 #include "guest_harness/trace/describe.h"
 #include "guest_harness/trace/differ.h"
 #include "guest_harness/trace/schedule.h"
@@ -385,6 +386,9 @@ PlayOutcome play(const OpenTrace& open, const PlayOptions& options) {
     MachineOptions machine_options;
     machine_options.chip = header.chip;
     machine_options.driver = header.driver;
+    machine_options.engines = options.engines;
+    if (options.engines.empty() && !header.engines.empty())
+        machine_options.engines = parse_engines(header.engines, "engine list of the trace");
     machine_options.seed = options.seed.value_or(header.seed);
     machine_options.boot = header.cold_boot ? rm::BootMode::Cold : rm::BootMode::Warm;
     Machine machine(machine_options);

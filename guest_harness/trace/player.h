@@ -28,6 +28,7 @@ struct PlayOptions {
     std::optional<u64> stop_before;   // event number: stop there (--goto)
     SimTime poll_limit = SimTime::from_s(10);  // virtual time that a poll waits for its value
     std::function<void(u64 event)> progress;   // before each event
+    std::vector<gpu::EngineRow> engines = {};  // in place of the recorded ones; empty: as recorded
     // play() only: once the machine is built, and once after the run, also after a divergence.
     std::function<void(Machine&)> on_start;
     std::function<void(Machine&)> on_end;

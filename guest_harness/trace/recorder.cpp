@@ -1,6 +1,8 @@
 // Recorder: crossings to events.
 #include "guest_harness/trace/recorder.h"
 
+#include "guest_harness/engine_list.h"
+
 namespace harness::trace {
 
 Header header_for(const MachineOptions& machine, std::string_view origin, std::vector<std::string> command) {
@@ -10,6 +12,7 @@ Header header_for(const MachineOptions& machine, std::string_view origin, std::v
     header.driver = machine.driver;
     header.seed = machine.seed;
     header.cold_boot = machine.boot == rm::BootMode::Cold;
+    if (!machine.engines.empty()) header.engines = engines_text(machine.engines);
     if (origin == "run") header.unicorn_version = TU104SIM_UNICORN_VERSION;
     header.origin = origin;
     header.command = std::move(command);

@@ -28,6 +28,7 @@ struct Header {
     std::string driver;           // "570.144"
     u64 seed = 0;
     bool cold_boot = false;
+    std::string engines;          // engine list in place of the profile's (engine_list.h); empty: the profile's
     std::string unicorn_version;  // empty when no CPU was emulated
     std::string origin;           // "run", "hardware", "import"
     std::vector<std::string> command;

@@ -57,6 +57,7 @@ Status ChannelUnit::construct_group(AllocCall& call) {
     std::optional<u32> runlist = engine != nullptr ? context_.adapter.runlist_of(engine->rm) : std::nullopt;
     if (!runlist) {
         context_.note("driver: channel group of engine type " + std::to_string(params.engineType) +
+                      (engine != nullptr ? " (" + std::string(engine->name) + ")" : "") +
                       ", which the chip does not have: NV_ERR_INVALID_ARGUMENT");
         return NV_ERR_INVALID_ARGUMENT;
     }

@@ -91,10 +91,10 @@ bool can_copy(std::string_view internal_class) {
     return std::find(std::begin(kCopied), std::end(kCopied), internal_class) != std::end(kCopied);
 }
 
-bool missing_on_tu104(const abi::ResourceRow& row) {
+bool missing_on_tu104(const abi::ResourceRow& row, const ChipClasses& classes) {
     bool chip_class =
         std::find(std::begin(kChipTypes), std::end(kChipTypes), row.internal_class) != std::end(kChipTypes);
-    return chip_class && !abi::class_in_tu104_list(row.class_id);
+    return chip_class && !classes.has(row.class_id);
 }
 
 bool control_exported(u32 number) {

@@ -6,6 +6,7 @@
 
 #include "rm/abi/classes.h"
 #include "rm/abi/controls.h"
+#include "rm/chip_classes.h"
 
 namespace rm::client {
 
@@ -23,8 +24,8 @@ bool allows_parent(const abi::ResourceRow& row, std::string_view internal_class)
 inline bool is_root_class(const abi::ResourceRow& row) {
     return row.parents == "RS_ROOT_OBJECT";
 }
-// A class that names a generation of hardware which TU104 is not.
-bool missing_on_tu104(const abi::ResourceRow& row);
+// A class that names a generation of hardware which TU104 is not, or an engine that this board has not.
+bool missing_on_tu104(const abi::ResourceRow& row, const ChipClasses& classes = {});
 // Whether an allocation is told to the firmware by itself.
 inline bool reaches_gsp(const abi::ResourceRow& row) {
     return row.reach != abi::Reach::Local;

@@ -19,6 +19,7 @@ struct Context {
     ObjectServer& server;
     FileTable& files;
     sim::Condition& wake;
+    ChipClasses classes;
 
     // Which rule refused a call, and what would be right. For people; changes nothing.
     void note(std::string_view text) const { kernel.journal().note(kernel.now(), text); }

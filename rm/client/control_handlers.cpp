@@ -24,20 +24,6 @@ using GET_GID_FLAGS_TYPE = Field<2, 2>;
 constexpr u32 kGidFormatBinary = 2;  // every other one is text
 constexpr u32 kGidTypeSha1 = 0;
 
-// The chip's classes as clients see them; display classes are left out: the machine has none. (model)
-const std::vector<u32>& chip_classes() {
-    static const std::vector<u32> list = [] {
-        std::vector<u32> ids;
-        for (const ResourceRow& row : resource_rows()) {
-            bool display = row.internal_class.starts_with("Disp") || row.internal_class == "NvDispApi";
-            if (class_in_tu104_list(row.class_id) && !display) ids.push_back(row.class_id);
-        }
-        std::sort(ids.begin(), ids.end());
-        return ids;
-    }();
-    return list;
-}
-
 // A NUL-terminated text in a 256-byte field at `offset`; what does not fit is cut off.
 void put_text(std::span<u8> bytes, u64 offset, std::string_view text) {
     constexpr u64 kFieldBytes = 256;
@@ -60,6 +46,10 @@ Status ControlUnit::empty_list(ControlCall& call) {
 
 Status ControlUnit::accept(ControlCall&) {
     return NV_OK;
+}
+
+Status ControlUnit::not_here(ControlCall&) {
+    return NV_ERR_NOT_SUPPORTED;
 }
 
 Status ControlUnit::system_build_version(ControlCall& call) {
@@ -174,7 +164,7 @@ Status ControlUnit::client_address_space(ControlCall& call) {
 
 Status ControlUnit::device_class_list(ControlCall& call) {
     auto params = call.read<NV0080_CTRL_GPU_GET_CLASSLIST_PARAMS>();
-    const std::vector<u32>& classes = chip_classes();
+    const std::vector<u32> classes = context_.classes.listed();
     auto count = static_cast<u32>(classes.size());
     if (params.classList != 0) {
         // A list that is too short is an error; nothing of it is written.
@@ -190,7 +180,7 @@ Status ControlUnit::device_class_list(ControlCall& call) {
 
 Status ControlUnit::device_class_list_v2(ControlCall& call) {
     NV0080_CTRL_GPU_GET_CLASSLIST_V2_PARAMS params{};
-    const std::vector<u32>& classes = chip_classes();
+    const std::vector<u32> classes = context_.classes.listed();
     params.numClasses = static_cast<u32>(std::min(classes.size(), std::size(params.classList)));
     std::copy_n(classes.begin(), params.numClasses, params.classList);
     call.write(params);

@@ -1,6 +1,7 @@
 // ControlUnit: controls of the client object (the system, peer-to-peer, confidential computing) and those of a device or subdevice
 // that change a setting. Source: open-gpu-kernel-modules 570.144, client_resource.c, conf_compute_api.c, the files named by the rows.
 #include <algorithm>
+#include <cstddef>
 
 #include "rm/abi/all_structs.h"
 #include "rm/abi/info_gpu.h"
@@ -278,6 +279,46 @@ Status ControlUnit::subdevice_pids(ControlCall& call) {
         if (std::find(params.pidTbl, end, client.pid) == end) params.pidTbl[params.pidTblCount++] = client.pid;
     }
     call.write(params);
+    return NV_OK;
+}
+
+// (model) Memory that somebody else copied counts as its owner's private memory.
+Status ControlUnit::subdevice_pid_info(ControlCall& call) {
+    constexpr u32 kVideoMemoryUsage = 0;  // NV2080_CTRL_GPU_PID_INFO_INDEX_VIDEO_MEMORY_USAGE
+    auto params = call.read<NV2080_CTRL_GPU_GET_PID_INFO_PARAMS>();
+    if (params.pidInfoListCount == 0 || params.pidInfoListCount > std::size(params.pidInfoList)) return NV_ERR_INVALID_ARGUMENT;
+    for (u32 i = 0; i < params.pidInfoListCount; ++i) {
+        NV2080_CTRL_GPU_PID_INFO& info = params.pidInfoList[i];
+        info.result = info.index == kVideoMemoryUsage ? NV_OK : NV_ERR_INVALID_ARGUMENT;
+        if (info.result != NV_OK) continue;
+        info.data.vidMemUsage = {};
+        for (auto& [handle, client] : context_.server.clients()) {
+            if (client.pid != info.pid) continue;
+            for (auto& [number, object] : client.objects) {
+                const MemoryData* memory = object.as<MemoryData>();
+                if (memory == nullptr || memory->place != MemoryData::Place::Video) continue;
+                (memory->borrowed ? info.data.vidMemUsage.memSharedDuped : info.data.vidMemUsage.memPrivate) += memory->bytes;
+            }
+        }
+    }
+    call.write(params);
+    return NV_OK;
+}
+
+// Type and buffer size stay the caller's. In place: the struct is too large for a fiber's stack.
+Status ControlUnit::subdevice_load_samples(ControlCall& call) {
+    constexpr u64 kCount = offsetof(NV2080_CTRL_PERF_GET_GPUMON_PERFMON_UTIL_SAMPLES_V2_PARAMS, count);
+    if (call.params.size() < kCount) return NV_ERR_INVALID_PARAM_STRUCT;
+    std::fill(call.params.begin() + kCount, call.params.end(), u8{0});
+    return NV_OK;
+}
+
+// Both controls about secure channels begin with a subdevice; what is told of it is none.
+Status ControlUnit::secure_none(ControlCall& call) {
+    Object* subdevice = call.client.find(load<u32>(call.params, 0).value_or(0));
+    if (subdevice == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
+    if (subdevice->internal_class() != "Subdevice") return NV_ERR_INVALID_OBJECT_HANDLE;
+    std::fill(call.params.begin() + sizeof(u32), call.params.end(), u8{0});
     return NV_OK;
 }
 

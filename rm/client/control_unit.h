@@ -48,6 +48,7 @@ private:
     Status zeroes(ControlCall& call);
     Status empty_list(ControlCall& call);
     Status accept(ControlCall& call);
+    Status not_here(ControlCall& call);  // the driver refuses it on this chip, for the reason in the row
     Status system_build_version(ControlCall& call);
     Status gpu_attached_ids(ControlCall& call);
     Status gpu_probed_ids(ControlCall& call);
@@ -110,6 +111,9 @@ private:
     Status subdevice_ce_caps(ControlCall& call);
     Status subdevice_ce_all_caps(ControlCall& call);
     Status subdevice_pids(ControlCall& call);
+    Status subdevice_pid_info(ControlCall& call);
+    Status subdevice_load_samples(ControlCall& call);
+    Status secure_none(ControlCall& call);
     // control_peer.cpp
     Status peer_register_va_space(ControlCall& call);
     Status peer_register_memory(ControlCall& call);

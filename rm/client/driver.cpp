@@ -28,7 +28,7 @@ Driver::Driver(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice
     : kernel_(kernel),
       version_(version),
       adapter_(kernel, version, device, host, *this, options.boot),
-      context_{kernel, version, host, adapter_, server_, files_, wake_},
+      context_{kernel, version, host, adapter_, server_, files_, wake_, options.classes},
       spaces_(context_),
       memory_(context_, spaces_),
       channels_(context_, spaces_, memory_),

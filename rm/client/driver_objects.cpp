@@ -5,6 +5,7 @@
 #include "rm/abi/all_structs.h"
 #include "rm/abi/engine_types.h"
 #include "rm/client/driver.h"
+#include "rm/client/engine_map.h"
 
 namespace rm::client {
 
@@ -88,7 +89,7 @@ Status Driver::alloc_client(const IoctlCall& call, AllocRequest& request, std::v
 
 Status Driver::construct(AllocCall& call) {
     const ResourceRow& row = call.object.row();
-    if (missing_on_tu104(row)) {
+    if (missing_on_tu104(row, context_.classes)) {
         context_.note(
             fmt::format("driver: {} (0x{:04x}) is not a class of TU104: NV_ERR_INVALID_CLASS", row.name, row.class_id));
         context_.refused(fmt::format("class 0x{:04x} {}", row.class_id, row.name), "not a class of TU104");
@@ -198,7 +199,7 @@ Status Driver::construct_on_gsp(AllocCall& call) {
 u32 Driver::engine_of(const AllocCall& call, const ChannelData& channel) {
     if (call.object.internal_class() != "KernelCeContext" || call.params.empty()) return channel.engine;
     auto params = call.read<NVB0B5_ALLOCATION_PARAMETERS>();
-    return params.version == 0 ? NV2080_ENGINE_TYPE_COPY0 + params.engineType : params.engineType;
+    return params.version == 0 ? copy_engine_type(params.engineType) : params.engineType;
 }
 
 void Driver::destroy(ClientEntry& client, NvHandle handle) {

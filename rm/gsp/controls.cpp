@@ -28,6 +28,7 @@ std::span<const ControlInfo> control_rows() { return kRows; }
 }  // namespace gsp
 
 NV_STATUS Gsp::Impl::ctrl_none(gsp::ControlCall&) { return abi::NV_OK; }
+NV_STATUS Gsp::Impl::ctrl_not_here(gsp::ControlCall&) { return abi::NV_ERR_NOT_SUPPORTED; }
 
 NV_STATUS Gsp::Impl::control(gsp::ControlCall& call) {
     struct Entry {

@@ -201,9 +201,12 @@ const gpu::EngineRow* Fifo::engine(u32 nv2080_engine_type) const {
 }
 
 u32 Fifo::engine_type(const gpu::EngineRow& row) {
+    constexpr u32 kFirstLateCopy = 10;  // NV2080_ENGINE_TYPE_COPY10 and above were numbered later, in a range of their own
     switch (row.kind) {
         case EngineKind::Graphics: return abi::NV2080_ENGINE_TYPE_GR0 + row.instance;
-        case EngineKind::Ce: return abi::NV2080_ENGINE_TYPE_COPY0 + row.instance;
+        case EngineKind::Ce:
+            if (row.instance < kFirstLateCopy) return abi::NV2080_ENGINE_TYPE_COPY0 + row.instance;
+            return abi::NV2080_ENGINE_TYPE_COPY10 + row.instance - kFirstLateCopy;
         case EngineKind::Nvdec: return abi::NV2080_ENGINE_TYPE_NVDEC0 + row.instance;
         case EngineKind::Nvenc: return abi::NV2080_ENGINE_TYPE_NVENC0 + row.instance;
         case EngineKind::Sec2: return abi::NV2080_ENGINE_TYPE_SEC2;

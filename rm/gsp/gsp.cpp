@@ -32,6 +32,7 @@ Gsp::Impl::Impl(sim::Kernel& kernel, const gpu::ChipSpec& spec, const DriverVers
       status_(shared_, msgq::kStatQueueOffset, msgq::kCmdQueueOffset),
       layout_(gsp::fb_layout(spec)),
       memory_(bus),
+      objects_(ChipClasses(spec)),
       fifo_(kernel, spec, bus) {}
 
 Gsp::Impl::~Impl() { kernel_.events().remove_target(target_); }

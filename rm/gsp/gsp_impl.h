@@ -140,6 +140,7 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     abi::NV_STATUS control(gsp::ControlCall& call);
     using ControlHandler = abi::NV_STATUS (Impl::*)(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_none(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_not_here(gsp::ControlCall& call);  // refused, for the reason in the row
     abi::NV_STATUS ctrl_chip_info(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_register_map(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_pci_bars(gsp::ControlCall& call);

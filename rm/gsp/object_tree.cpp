@@ -39,7 +39,7 @@ void ObjectTree::Client::visit(StateVisitor& visitor) {
 
 NV_STATUS ObjectTree::check_new(ObjectRef where, u32 parent, u32 class_id) const {
     const abi::ResourceRow* row = abi::find_resource(class_id);
-    if (row == nullptr || (needs_chip(*row) && !abi::class_in_tu104_list(class_id))) return abi::NV_ERR_INVALID_CLASS;
+    if (row == nullptr || (needs_chip(*row) && !classes_.has(class_id))) return abi::NV_ERR_INVALID_CLASS;
     auto client = clients_.find(where.client);
     if (client == clients_.end()) return abi::NV_ERR_INVALID_CLIENT;
     if (where.handle == 0 || where.handle == where.client) return abi::NV_ERR_INVALID_OBJECT_HANDLE;

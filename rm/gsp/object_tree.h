@@ -8,6 +8,7 @@
 
 #include "rm/abi/classes.h"
 #include "rm/abi/status.h"
+#include "rm/chip_classes.h"
 #include "sim/state_visitor.h"
 
 namespace rm::gsp {
@@ -35,6 +36,7 @@ struct ObjectRef {
 
 class ObjectTree {
 public:
+    explicit ObjectTree(ChipClasses classes = {}) : classes_(std::move(classes)) {}
     // The rules of an allocation that do not depend on the class's parameters: client, handle, class, parent.
     // A class that only its channel or nobody may make on this chip is NV_ERR_INVALID_CLASS.
     NV_STATUS check_new(ObjectRef where, u32 parent, u32 class_id) const;
@@ -63,6 +65,7 @@ private:
         std::vector<u32> order;  // handles as they were made
         void visit(StateVisitor& visitor);
     };
+    ChipClasses classes_;
     std::map<u32, Client> clients_;
     std::map<u32, u32> references_;  // resource: objects that share it
     u32 next_resource_ = 1;

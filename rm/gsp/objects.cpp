@@ -147,6 +147,7 @@ NV_STATUS Gsp::Impl::allocate_engine_object(gsp::AllocCall& call) {
         bool graphics_channel = row->on_gr_runlist;
         bool copy_channel = graphics_channel || row->kind == gpu::EngineKind::Ce;
         if (graphics_class ? !graphics_channel : !copy_channel) return abi::NV_ERR_INVALID_CLASS;
+        if (row->kind == gpu::EngineKind::Ce && !graphics_class && row->class_id != call.class_id) return abi::NV_ERR_INVALID_CLASS;
     }
     if (graphics_class) fifo_.engine_context_valid(*channel);
     return abi::NV_OK;

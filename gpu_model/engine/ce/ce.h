@@ -134,8 +134,9 @@ private:
 // The CE register block: 0x104000..0x104FFF.
 class CeUnit final : public RegisterUnit {
 public:
+    static constexpr u32 kLces = 9;  // as many as have interrupt wires (lce0 to lce8); a board has fewer
     explicit CeUnit(sim::Kernel& kernel);
-    // Ce `instance()` answers at its place. Precondition: instance < 5.
+    // Ce `instance()` answers at its place. Precondition: instance < kLces.
     void attach(Ce& ce);
     u32 read(u32 offset) override;
     void write(u32 offset, u32 value) override;
@@ -144,7 +145,6 @@ public:
     void visit(sim::StateVisitor& visitor);
 
 private:
-    static constexpr u32 kLces = 5;
     static constexpr u32 kPces = 4;
     static constexpr u32 kGrces = 2;
     sim::Kernel& kernel_;
