@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "fuzz/mutate.h"
+#include "sim/check.h"
 
 namespace {
 
@@ -67,9 +68,8 @@ bool collect(const std::string& name, std::vector<Bytes>& inputs) {
     return true;
 }
 
-}  // namespace
 
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
     if (argc == 2 && std::strcmp(argv[1], "--list") == 0) {
         for (const fuzz::Target& target : fuzz::all_targets()) {
             std::printf("%-14s %.*s\n", std::string(target.name).c_str(), static_cast<int>(target.what.size()),
@@ -119,4 +119,15 @@ int main(int argc, char** argv) {
     std::printf("%s: %zu files, %llu mutations, %.0f runs a second\n", argv[1], inputs.size(), mutations,
                 runs / std::max(seconds.count(), 1e-9));
     return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run(argc, argv);
+    } catch (const sim::HostError& error) {
+        std::fprintf(stderr, "fuzz_replay: %s\n", error.what());
+        return 2;
+    }
 }

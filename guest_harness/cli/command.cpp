@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -52,6 +53,27 @@ int after_output(int exit_code) {
 }
 
 }  // namespace
+
+void refuse_same_files(const std::vector<std::pair<std::string_view, std::string>>& files) {
+    const auto whole = [](const std::string& path) {
+        std::error_code error;
+        std::filesystem::path full = std::filesystem::weakly_canonical(path, error);
+        return error ? path : full.string();
+    };
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        for (std::size_t j = i + 1; j < files.size(); ++j) {
+            if (files[i].second.empty() || files[j].second.empty()) continue;
+            std::error_code error;
+            // A device or a pipe may be named twice.
+            if (std::filesystem::is_other(files[i].second, error)) continue;
+            const std::string one = whole(files[i].second), other = whole(files[j].second);
+            constexpr std::string_view kUnfinished = ".incomplete";
+            if (one == other || one + std::string(kUnfinished) == other || other + std::string(kUnfinished) == one)
+                throw sim::HostError(fmt::format("{} and {} are both {}; give each a file of its own", files[i].first,
+                                                 files[j].first, files[j].second));
+        }
+    }
+}
 
 std::unique_ptr<trace::Reader> open_trace(const std::string& path) {
     std::ifstream file(path, std::ios::binary);

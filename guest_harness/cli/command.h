@@ -44,6 +44,9 @@ int run_command_line(int argc, char** argv);
 // Opens either form of a trace; a text twin is encoded in memory.
 std::unique_ptr<trace::Reader> open_trace(const std::string& path);
 
+// Throws HostError when two of these (what it is, path; empty: not given) are one file, or one is the unfinished form of another.
+void refuse_same_files(const std::vector<std::pair<std::string_view, std::string>>& files);
+
 // A counter on standard error, when that is a terminal.
 class Progress {
 public:

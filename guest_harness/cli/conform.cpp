@@ -83,6 +83,10 @@ void check(const Options& options, Outcome& outcome) {
     } catch (const sim::HostError& error) {
         throw sim::HostError(fmt::format("{}: {}; a packed file is unpacked first: zstd -d", options.file, error.what()));
     }
+    for (const conform::Sequence& sequence : sequences) {
+        if (sequence.replies.size() == sequence.steps.size()) continue;
+        throw sim::HostError(fmt::format("{}: the sequence of seed {} has no recorded answers", options.file, sequence.seed));
+    }
     MachineOptions machine;
     machine.driver = options.driver;
     if (options.print_seed != ~u64{0}) {

@@ -23,8 +23,9 @@ struct Options {
 };
 
 std::optional<std::string> read_file(const std::filesystem::path& path) {
+    std::error_code error;
     std::ifstream file(path, std::ios::binary);
-    if (!file) return std::nullopt;
+    if (!file || std::filesystem::is_directory(path, error)) return std::nullopt;
     return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
 }
 

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include "gpu_model/chip.h"
@@ -34,9 +33,7 @@ void import_text_twin(const Options& options) {
 }
 
 void execute(const Options& options) {
-    std::error_code error;
-    if (std::filesystem::equivalent(options.input, options.output, error))
-        throw sim::HostError(fmt::format("{} is read and cannot be written at the same time; give -o another name", options.input));
+    refuse_same_files({{"the recording", options.input}, {"--output", options.output}});
     std::ifstream file(options.input, std::ios::binary);
     int first = file.peek();
     if (first == 'h' || first == '#') return import_text_twin(options);

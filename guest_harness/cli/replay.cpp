@@ -50,6 +50,8 @@ void report_import(const Options& options, const trace::ImportOutcome& result, E
 }
 
 void execute(const Options& options, Outcome& outcome) {
+    refuse_same_files({{"the trace", options.trace}, {"--journal", options.journal}, {"--timeline", options.timeline},
+                       {"--faults", options.faults}, {"--engines", options.engines}});
     trace::PlayOptions play;
     play.seed = options.seed;
     if (!options.engines.empty()) play.engines = read_engines(options.engines);

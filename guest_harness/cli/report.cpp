@@ -25,6 +25,7 @@ struct Options {
 };
 
 void execute(const Options& options, Outcome& outcome) {
+    refuse_same_files({{"the trace", options.trace}, {"--output", options.output}});
     Timeline timeline;
     trace::PlayOptions play;
     play.on_start = [&](Machine& machine) { machine.kernel().journal().add_sink(timeline); };

@@ -39,6 +39,11 @@ void execute(const Options& options, Outcome& outcome) {
     if (options.boot != "cold" && options.boot != "warm")
         throw sim::HostError(fmt::format("--boot is \"{}\"; choose cold or warm", options.boot));
     run.machine.boot = options.boot == "cold" ? rm::BootMode::Cold : rm::BootMode::Warm;
+    constexpr u64 kTimeLimitMsMax = 1'000'000'000;  // eleven days; the clock itself ends after 213
+    if (options.time_limit_ms > kTimeLimitMsMax)
+        throw sim::HostError(fmt::format("--time-limit is {} ms, at most {}", options.time_limit_ms, kTimeLimitMsMax));
+    refuse_same_files({{"--record", options.record}, {"--journal", options.journal}, {"--timeline", options.timeline},
+                       {"--faults", options.faults}, {"the guest", options.guest.front()}});
     if (options.time_limit_ms != 0) run.time_limit = SimTime::from_ms(options.time_limit_ms);
     run.output = [](int fd, std::string_view text) {
         std::FILE* stream = fd == STDERR_FILENO ? stderr : stdout;

@@ -102,6 +102,7 @@ u32 u32_at(const std::vector<u8>& bytes, std::size_t offset) {
 }
 
 std::string result_text(i64 result) {
+    if (result < 0 && strerrorname_np(static_cast<int>(-result)) == nullptr) return fmt::format("errno {}", -result);
     return result < 0 ? fmt::format("-{}", strerrorname_np(static_cast<int>(-result))) : fmt::format("{}", result);
 }
 

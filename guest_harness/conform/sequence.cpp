@@ -24,6 +24,9 @@ namespace {
 
 constexpr u32 kXferPointer = 8;
 constexpr u32 kFormVersion = 1;
+constexpr u32 kFilesMax = 64;
+constexpr u32 kHandlesMax = 4096;
+constexpr i64 kErrnoMax = 4095;
 
 u32 read_u32(const std::vector<u8>& bytes, std::size_t offset) {
     u32 value = 0;
@@ -91,32 +94,43 @@ void check(bool good, const char* what) {
     if (!good) throw HostError(what);
 }
 
+// A whole number of 32 bits, and nothing that would have to be rounded or cut.
+u32 number_of(const json& value) {
+    check(value.is_number_unsigned() && value.get<u64>() <= ~u32{0}, "a number that is not one of 32 bits");
+    return value.get<u32>();
+}
+
 Step step_from(const json& object) {
     Step step;
-    step.file = object.at("f").get<u32>();
-    check(step.file < 64, "a file number above 63");
+    step.file = number_of(object.at("f"));
+    check(step.file < kFilesMax, "a file number above 63");
     if (object.contains("open")) {
+        const std::string node = object["open"].get<std::string>();
+        check(node == "gpu" || node == "ctl", "a node that is neither ctl nor gpu");
         step.kind = StepKind::Open;
-        step.node = object["open"].get<std::string>() == "gpu" ? Node::Gpu : Node::Control;
+        step.node = node == "gpu" ? Node::Gpu : Node::Control;
         return step;
     }
     if (object.contains("close")) {
         step.kind = StepKind::Close;
         return step;
     }
-    step.request = object.at("req").get<u32>();
+    step.request = number_of(object.at("req"));
     for (const json& entry : object.at("b")) {
         Block block;
         block.bytes = bytes_of(entry.at(0));
         check(block.bytes.size() <= Arena::kSlotBytes, "a block of more than 128 KiB");
-        if (entry.size() > 1) block.mapped = entry.at(1).get<u32>();
+        if (entry.size() > 1) block.mapped = number_of(entry.at(1));
         step.blocks.push_back(std::move(block));
     }
     check(!step.blocks.empty() && step.blocks.size() <= 8, "a call with no block or more than eight");
     for (const json& entry : object.value("h", json::array())) {
-        Hole hole{entry.at(0).get<u32>(), entry.at(1).get<u32>(), entry.at(2).get<u32>(),
-                  static_cast<Symbol>(entry.at(3).get<u32>()), entry.at(4).get<u32>()};
-        check(hole.symbol <= Symbol::GpuId, "a hole of an unknown kind");
+        const u32 symbol = number_of(entry.at(3));
+        check(symbol <= static_cast<u32>(Symbol::GpuId), "a hole of an unknown kind");
+        Hole hole{number_of(entry.at(0)), number_of(entry.at(1)), number_of(entry.at(2)), static_cast<Symbol>(symbol),
+                  number_of(entry.at(4))};
+        check(hole.symbol != Symbol::Handle || hole.index < kHandlesMax, "a handle number above 4095");
+        check(hole.symbol != Symbol::File || hole.index < kFilesMax, "a file number above 63");
         check(hole.block < step.blocks.size() && (hole.bytes == 4 || hole.bytes == 8) &&
                   u64{hole.offset} + hole.bytes <= step.blocks[hole.block].bytes.size(),
               "a hole outside its block");
@@ -125,7 +139,8 @@ Step step_from(const json& object) {
         step.holes.push_back(hole);
     }
     if (object.contains("def")) {
-        step.defines = Step::Definition{object["def"].at(0).get<u32>(), object["def"].at(1).get<u32>()};
+        step.defines = Step::Definition{number_of(object["def"].at(0)), number_of(object["def"].at(1))};
+        check(step.defines->index < kHandlesMax, "a handle number above 4095");
         check(u64{step.defines->offset} + 4 <= step.blocks[0].bytes.size(), "a handle outside the argument");
     }
     return step;
@@ -133,7 +148,9 @@ Step step_from(const json& object) {
 
 Reply reply_from(const json& object, const Step& step) {
     Reply reply;
+    check(object.at("r").is_number_integer(), "a result that is no whole number");
     reply.result = object.at("r").get<i64>();
+    check(reply.result >= -kErrnoMax && reply.result <= INT32_MAX, "a result that is neither an errno nor a small number");
     for (const Block& block : step.blocks) reply.blocks.push_back(block.bytes);
     for (const json& entry : object.value("o", json::array())) {
         const std::size_t block = entry.at(0).get<std::size_t>();

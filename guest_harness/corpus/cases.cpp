@@ -1,12 +1,14 @@
 // Reading cases.json and golden.bin. Their rules: the corpus's own README and generator.
 #include "guest_harness/corpus/cases.h"
 
+#include <optional>
 #include <fmt/format.h>
 
 #include <bit>
 #include <nlohmann/json.hpp>
 
 #include "gpu_model/sm/exec/soft_float.h"
+#include "guest_harness/trace/hex.h"
 #include "sim/check.h"
 
 namespace harness::corpus {
@@ -84,10 +86,28 @@ void fill_stream(const Fill& fill, Filler& out) {
 }
 
 std::vector<u8> parse_hex(const std::string& text) {
-    std::vector<u8> bytes;
-    for (std::size_t i = 0; i + 1 < text.size(); i += 2)
-        bytes.push_back(static_cast<u8>(std::stoul(text.substr(i, 2), nullptr, 16)));
-    return bytes;
+    std::optional<std::vector<u8>> bytes = trace::from_hex(text);
+    if (!bytes) throw sim::HostError("cases.json: \"" + trace::printable(text.substr(0, 32)) + "\" is not hex digits in pairs");
+    return *bytes;
+}
+
+// At most 16 hex digits, and nothing else.
+u64 parse_word(const std::string& text) {
+    const bool hex = text.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos;
+    if (!hex || text.empty() || text.size() > 16)
+        throw sim::HostError("cases.json: \"" + trace::printable(text.substr(0, 32)) + "\" is not a word in hex digits");
+    return std::stoull(text, nullptr, 16);
+}
+
+u32 parse_u32(const json& value) {
+    if (!value.is_number_unsigned() || value.get<u64>() > ~u32{0})
+        throw sim::HostError("cases.json: " + value.dump().substr(0, 32) + " is not a whole number of 32 bits");
+    return value.get<u32>();
+}
+
+std::array<u32, 3> parse_size(const json& value) {
+    if (!value.is_array() || value.size() != 3) throw sim::HostError("cases.json: a size that is not three numbers");
+    return {parse_u32(value[0]), parse_u32(value[1]), parse_u32(value[2])};
 }
 
 Fill parse_fill(const json& object) {
@@ -107,7 +127,7 @@ Fill parse_fill(const json& object) {
     if (object.contains("data")) fill.data = parse_hex(object.at("data").get<std::string>());
     if (object.contains("values")) {
         for (const json& value : object.at("values"))
-            fill.values.push_back(std::stoull(value.get<std::string>(), nullptr, 16));
+            fill.values.push_back(parse_word(value.get<std::string>()));
     }
     const bool empty_list = fill.rule.starts_with("list") && fill.values.empty();
     if (fill.modulus == 0 || empty_list || (fill.rule == "hex" && fill.data.empty()))
@@ -117,17 +137,20 @@ Fill parse_fill(const json& object) {
 
 Case parse_case(const json& object) {
     constexpr u64 buffer_bytes_max = u64{256} << 20;
+    constexpr u64 case_bytes_max = u64{1} << 30;
+    u64 case_bytes = 0;
     Case out;
     out.id = object.at("id").get<std::string>();
     out.module = object.at("module").get<std::string>();
     out.kernel = object.at("kernel").get<std::string>();
-    out.grid = object.at("grid").get<std::array<u32, 3>>();
-    out.block = object.at("block").get<std::array<u32, 3>>();
-    out.shared = object.at("shared").get<u32>();
+    out.grid = parse_size(object.at("grid"));
+    out.block = parse_size(object.at("block"));
+    out.shared = parse_u32(object.at("shared"));
     for (const json& buffer : object.at("buffers")) {
         out.buffers.push_back(
             {buffer.at("name").get<std::string>(), buffer.at("bytes").get<u64>(), parse_fill(buffer.at("fill"))});
-        if (out.buffers.back().bytes > buffer_bytes_max)
+        case_bytes += std::min(out.buffers.back().bytes, case_bytes_max);
+        if (out.buffers.back().bytes > buffer_bytes_max || case_bytes > case_bytes_max)
             throw sim::HostError(
                 fmt::format("cases.json: buffer {} of case {} is too large", out.buffers.back().name, out.id));
     }
@@ -142,6 +165,7 @@ Case parse_case(const json& object) {
         out.parameters.push_back(std::move(p));
     }
     out.compare = object.at("compare").get<std::vector<std::string>>();
+    if (out.compare.empty()) throw sim::HostError(fmt::format("cases.json: case {} compares nothing", out.id));
     out.fp = object.value("fp", false);
     out.approx = object.value("approx", false);
     out.arch_dependent = object.value("arch_dependent", false);

@@ -284,14 +284,19 @@ private:
         kernel_.fibers().sleep_for(poll.end - poll.begin);
         SimTime deadline = kernel_.now() + options_.poll_limit;
         u64 value = 0;
-        while (!load(*driver, poll, value) || value != poll.new_value) {
+        SimTime pause{0};
+        for (u32 round = 0; !load(*driver, poll, value) || value != poll.new_value; ++round) {
             SimTime next = kernel_.events().next_time();
-            if (next == SimTime::max() || next > deadline)
+            // Two that poll at once wake each other for ever; after a while each waits longer, so that time goes on.
+            constexpr u32 kPatientRounds = 1000;
+            if (round >= kPatientRounds) pause = {std::max<u64>(1, pause.ps * 2)};
+            SimTime wake = next == SimTime::max() ? next : std::max(next, kernel_.now() + pause);
+            if (wake == SimTime::max() || wake > deadline)
                 return diverge(describe(poll), fmt::format("0x{:x} never becomes 0x{:x}: it holds 0x{:x} and {}", poll.address,
                                                            poll.new_value, value,
                                                            next == SimTime::max() ? "nothing is pending"
                                                                                   : "the poll's time limit is over"));
-            kernel_.fibers().sleep_until(std::max(next, kernel_.now()));
+            kernel_.fibers().sleep_until(wake);
             if (over()) return;
         }
         if (same_seed_ && kernel_.now() != poll.end)

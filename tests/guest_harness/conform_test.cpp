@@ -116,6 +116,12 @@ TEST_CASE("what is no file of sequences is refused with its line") {
     const auto step = [&](const std::string& fields) { return error(head + "{\"seed\":1,\"steps\":[{" + fields + "}]}"); };
     CHECK(step("\"f\":0,\"req\":1,\"b\":[[\"00\"]]").empty());
     CHECK(step("\"f\":99,\"req\":1,\"b\":[[\"00\"]]").find("line 2") == 0);
+    CHECK(step("\"f\":4294967296,\"req\":1,\"b\":[[\"00\"]]").find("32 bits") != std::string::npos);
+    CHECK(step("\"f\":0.9,\"req\":1,\"b\":[[\"00\"]]").find("32 bits") != std::string::npos);
+    CHECK(step("\"f\":0,\"open\":\"nonsense\"").find("neither") != std::string::npos);
+    CHECK(step("\"f\":0,\"req\":1,\"b\":[[\"0000000000000000\"]],\"def\":[0,4294967295]").find("4095") != std::string::npos);
+    CHECK(step("\"f\":0,\"req\":1,\"b\":[[\"00000000\"]],\"h\":[[0,0,4,2,4096]]").find("4095") != std::string::npos);
+    CHECK(step("\"f\":0,\"open\":\"ctl\",\"r\":-9999").find("errno") != std::string::npos);
     CHECK(step("\"f\":0,\"req\":1,\"b\":[]").find("line 2") == 0);
     CHECK(step("\"f\":0,\"req\":1,\"b\":[[\"0\"]]").find("hex") != std::string::npos);
     CHECK(step("\"f\":0,\"req\":1,\"b\":[[\"0000\"]],\"h\":[[0,0,4,2,0]]").find("outside") != std::string::npos);
