@@ -14,7 +14,7 @@ using test::UvmBench;
 
 namespace {
 
-constexpr u32 kRing = 0x203, kNotifier = 0x204, kData = 0x205, kGroup = 0x201, kShare = 0x202, kChannel = 0x207, kCopy = 0x208,
+constexpr u32 kRing = 0x203, kNotifier = 0x204, kData = 0x205, kGroup = 0x201, kChannel = 0x207, kCopy = 0x208,
               kUsermode = 0x20A;
 constexpr u64 kRingVa = 0x200000000, kDataVa = 0x200400000;
 constexpr u64 kRingBytes = 0x10000, kPushOffset = 0x1000, kUserdOffset = 0x8000, kSemaphoreOffset = 0x9000;
