@@ -24,8 +24,9 @@ const Files& files() {
     static const Files loaded = [] {
         const auto packed = test_support::read_packed_files("tests/guest_harness/data/sass_corpus.zst");
         Files out{parse_cases(packed.at("cases.json")), Golden(packed.at("golden.bin")), {}};
-        for (const auto& [name, bytes] :
-             test_support::read_packed_files("tests/gpu_model/data/sass/corpus_cubins.zst")) {
+        for (const auto& file : test_support::read_packed_files("tests/gpu_model/data/sass/corpus_cubins.zst")) {
+            const std::string& name = file.first;
+            const std::string& bytes = file.second;
             auto result = gpu::read_cubin({reinterpret_cast<const sim::u8*>(bytes.data()), bytes.size()});
             REQUIRE_MESSAGE(result.cubin, name, ": ", result.error);
             const std::size_t suffix = name.rfind(".cubin");

@@ -13,7 +13,7 @@ using test::UvmBench;
 
 namespace {
 
-constexpr i64 kEfault = 14, kEinval = 22, kEbadfd = 77, kEopnotsupp = 95, kEaddrinuse = 98;
+constexpr i64 kEfault = 14, kEinval = 22, kEbadfd = 77, kEaddrinuse = 98;
 constexpr u32 kReadWrite = 3, kShared = 1;
 constexpr u64 kBase = 0x7F0000000000;
 
