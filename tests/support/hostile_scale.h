@@ -23,8 +23,15 @@ inline u32 hostile_rounds(u32 usual) {
 }
 
 // Of this process; 0 where the host does not tell. Sanitizers keep freed memory, so they are not asked.
-inline u64 resident_bytes() {
 #if defined(__SANITIZE_ADDRESS__)
+#define TEST_UNDER_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TEST_UNDER_ASAN 1
+#endif
+#endif
+inline u64 resident_bytes() {
+#ifdef TEST_UNDER_ASAN
     return 0;
 #else
     constexpr u64 kPage = 4096;
