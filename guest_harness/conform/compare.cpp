@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "guest_harness/conform/controls.h"
 #include "guest_harness/trace/hex.h"
 #include "rm/abi/classes.h"
 #include "rm/abi/controls.h"
@@ -51,19 +52,8 @@ constexpr StatusRule kStatusRules[] = {
 #undef STATUS_RULE
 };
 
-enum class Compared : u8 { Bytes, Status };
-struct ControlRule {
-    u32 id;
-    Compared compared;
-};
-constexpr ControlRule kControls[] = {
-#define CONFORM_CONTROL(name, compared) {abi::name, Compared::compared},
-#include "guest_harness/conform/controls.def"
-#undef CONFORM_CONTROL
-};
-
 bool compares_status_only(u32 control) {
-    return std::any_of(std::begin(kControls), std::end(kControls), [&](const ControlRule& rule) {
+    return std::any_of(std::begin(kControls), std::end(kControls), [&](const ControlChoice& rule) {
         return rule.id == control && rule.compared == Compared::Status;
     });
 }

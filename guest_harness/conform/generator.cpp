@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "guest_harness/conform/controls.h"
 #include "guest_harness/conform/generator_classes.h"
 #include "rm/abi/classes.h"
 #include "rm/abi/controls.h"
@@ -25,17 +26,6 @@ namespace {
 constexpr u32 kNone = ~u32{0};
 constexpr u32 kMadeUpHandle = 0xBAD0'0001;
 constexpr u32 kFirstHandle = 0xCAFE'0001;
-
-enum class Compared : u8 { Bytes, Status };
-struct ControlChoice {
-    u32 id;
-    Compared compared;
-};
-constexpr ControlChoice kControls[] = {
-#define CONFORM_CONTROL(name, compared) {abi::name, Compared::compared},
-#include "guest_harness/conform/controls.def"
-#undef CONFORM_CONTROL
-};
 
 struct Object {
     Kind kind = Kind::Leaf;

@@ -7,6 +7,7 @@
 
 #include "rm/abi/gsp_fw_wpr_meta.h"
 #include "rm/client/named_view.h"
+#include "sim/align.h"
 
 namespace rm::client {
 
@@ -65,9 +66,6 @@ struct FrtsCommand {
 static_assert(sizeof(FrtsCommand) == 44);
 constexpr u32 kReadVbiosFlags = 2;
 constexpr u32 kMediaFb = 2;
-
-constexpr u64 align_down(u64 value, u64 to) { return value / to * to; }
-constexpr u64 align_up(u64 value, u64 to) { return align_down(value + to - 1, to); }
 
 std::vector<u8> bytes_of(const auto& value) {
     std::vector<u8> bytes(sizeof(value));

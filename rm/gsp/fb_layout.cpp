@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "rm/abi/gsp_fw_wpr_meta.h"
+#include "sim/align.h"
 
 namespace rm::gsp {
 namespace {
@@ -15,9 +16,6 @@ constexpr u64 kFrtsBytes = kMiB;
 constexpr u64 kBootBinaryBytes = 4 * kKiB;   // (model) size of the bootloader
 constexpr u64 kFirmwareBytes = 32 * kMiB;    // (model) size of the firmware image with its page tables
 constexpr u64 kStructuresBytes = 16 * kMiB;  // (model)
-
-constexpr u64 align_down(u64 value, u64 to) { return value / to * to; }
-constexpr u64 align_up(u64 value, u64 to) { return align_down(value + to - 1, to); }
 
 }  // namespace
 
