@@ -1,36 +1,44 @@
-// Boots once; every reset loads the saved state.
+// Boots once; every reset puts back what differs (sim/undo.h) and drops what a kernel keeps beside its state.
 #include "fuzz/booted.h"
 
-#include <cstdlib>
+#include <cstdio>
+#include <string>
 
+#include "fuzz/self_test.h"
 #include "fuzz/target.h"
 
 namespace fuzz {
 
-Booted::Booted(const std::function<void(harness::Machine&)>& prepare)
-    : machine_(std::make_unique<harness::Machine>(harness::MachineOptions{})) {
+Booted::Booted(const std::function<void(harness::Machine&)>& prepare, const harness::MachineOptions& options)
+    : machine_(std::make_unique<harness::Machine>(options)) {
     states_.add("machine", *machine_);
-    run([&] { prepare(*machine_); }, SimTime::from_s(10));
-    FUZZ_CHECK(machine_->kernel().fibers().suspended_count() == 0);
-    clean_ = Snapshot::save(states_);
-    clean_digest_ = digest();
-    self_test_ = std::getenv("TU104SIM_FUZZ_SELF_TEST") != nullptr;
+    Kernel& kernel = machine_->kernel();
+    kernel.fibers().spawn("fuzz", Phase::Guest, [&] { prepare(*machine_); });
+    kernel.run(kernel.now() + SimTime::from_s(10));
+    FUZZ_CHECK(kernel.fibers().suspended_count() == 0);
+    clean_.emplace(states_);
+    if (!self_testing()) return;
+    clean_snapshot_ = Snapshot::save(states_);
+    clean_digest_ = states_.digest();
 }
 
 Booted::~Booted() = default;
-
-Digest128 Booted::digest() { return states_.digest(); }
 
 void Booted::run(const std::function<void()>& body, SimTime limit) {
     Kernel& kernel = machine_->kernel();
     kernel.fibers().spawn("fuzz", Phase::Guest, body);
     kernel.run(kernel.now() + limit);
     kernel.fibers().cancel_all();
+    if (self_testing()) note_outcome(states_.digest());
 }
 
 void Booted::reset() {
-    FUZZ_CHECK(clean_.load(states_).empty());
-    if (self_test_) FUZZ_CHECK(digest() == clean_digest_);
+    machine_->kernel().faults().disarm_all();
+    clean_->restore();
+    machine_->kernel().watchdog().progress();
+    if (!self_testing() || states_.digest() == clean_digest_) return;
+    for (const std::string& line : clean_snapshot_.diff_with(states_)) std::fprintf(stderr, "%s\n", line.c_str());
+    finding("a reset brings the state back", __FILE__, __LINE__);
 }
 
 }  // namespace fuzz

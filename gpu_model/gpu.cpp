@@ -135,26 +135,26 @@ void Gpu::Units::reset(bool cold) {
 }
 
 void Gpu::Units::visit(sim::StateVisitor& visitor) {
-    visitor.field("pci", pci);
-    visitor.field("intr", intr);
-    visitor.field("mmu", mmu);
-    visitor.field("ptimer", ptimer);
-    visitor.field("bar1", bar1);
-    visitor.field("bar2", bar2);
-    visitor.field("faults", faults);
-    visitor.field("mmu_regs", mmu_regs);
-    visitor.field("intr_regs", intr_regs);
-    visitor.field("pmc", pmc);
-    visitor.field("identity", identity);
-    visitor.field("pbus", pbus);
-    visitor.field("host", host);
-    visitor.field("ce_unit", ce_unit);
-    for (const auto& ce : ces) visitor.field(ce->name(), *ce);
-    visitor.field("compute", *compute);
-    visitor.field("gr_regs", gr_regs);
-    visitor.field("usermode", usermode);
-    visitor.field("gsp", gsp);
-    visitor.field("vram", vram);
+    visitor.part("pci", pci);
+    visitor.part("intr", intr);
+    visitor.part("mmu", mmu);
+    visitor.part("ptimer", ptimer);
+    visitor.part("bar1", bar1);
+    visitor.part("bar2", bar2);
+    visitor.part("faults", faults);
+    visitor.part("mmu_regs", mmu_regs);
+    visitor.part("intr_regs", intr_regs);
+    visitor.part("pmc", pmc);
+    visitor.part("identity", identity);
+    visitor.part("pbus", pbus);
+    visitor.part("host", host);
+    visitor.part("ce_unit", ce_unit);
+    for (const auto& ce : ces) visitor.part(ce->name(), *ce);
+    visitor.part("compute", *compute);
+    visitor.part("gr_regs", gr_regs);
+    visitor.part("usermode", usermode);
+    visitor.part("gsp", gsp);
+    visitor.part("vram", vram);
 }
 
 Gpu::Gpu(sim::Kernel& kernel, const ChipSpec& spec, PciHost& host)

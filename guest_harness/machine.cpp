@@ -126,11 +126,11 @@ RunSummary Machine::summary() {
 }
 
 void Machine::visit(sim::StateVisitor& visitor) {
-    visitor.field("kernel", impl_->kernel);
-    visitor.field("host_memory", impl_->host_memory);
-    visitor.field("gpu", impl_->gpu);
-    visitor.field("gsp", impl_->gsp);
-    visitor.field("client", impl_->client);
+    visitor.part("kernel", impl_->kernel);
+    visitor.part("host_memory", impl_->host_memory);
+    visitor.part("gpu", impl_->gpu);
+    visitor.part("gsp", impl_->gsp);
+    visitor.part("client", impl_->client);
 }
 
 }  // namespace harness

@@ -70,10 +70,10 @@ void Kernel::visit(StateVisitor& visitor) {
     // A suspended fiber's stack cannot be saved; the caller picks an event where there is none.
     bool takes_snapshot = visitor.mode() == StateVisitor::Mode::Save || visitor.loading();
     SIM_CHECK(!takes_snapshot || fibers_.suspended_count() == 0, fibers_.describe_suspended());
-    visitor.field("events", events_);
-    visitor.field("journal", journal_);
-    visitor.field("faults", faults_);
-    visitor.field("unmodelled", unmodelled_);
+    visitor.part("events", events_);
+    visitor.part("journal", journal_);
+    visitor.part("faults", faults_);
+    visitor.part("unmodelled", unmodelled_);
 }
 
 }  // namespace sim

@@ -42,9 +42,8 @@ void StateList::add_visit(std::string name, std::function<void(StateVisitor&)> v
 
 void StateList::visit(StateVisitor& visitor) {
     for (Named& component : components_) {
-        visitor.begin(component.name);
-        component.visit(visitor);
-        visitor.end();
+        if (visitor.begin_part(component.name)) component.visit(visitor);
+        visitor.end_part();
     }
 }
 

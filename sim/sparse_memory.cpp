@@ -242,6 +242,7 @@ void SparseMemory::restore() {
 }
 
 void SparseMemory::visit(StateVisitor& visitor) {
+    if (visitor.in_place()) return visitor.memory_field(*this);
     if (visitor.mode() == StateVisitor::Mode::Digest) {
         Digest128 now = digest();
         visitor.field("low", now.low);

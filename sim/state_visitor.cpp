@@ -6,6 +6,12 @@ namespace sim {
 void StateVisitor::fail(std::string_view, std::string_view) {}
 
 void StateVisitor::field(std::string_view name, std::string& value) {
+    if (in_place()) {
+        u64 count = value.size();
+        u64_field(name, count);
+        if (loading()) value.resize(count);
+        return raw_field(value.data(), count);
+    }
     std::vector<u8> bytes(value.begin(), value.end());
     bytes_field(name, bytes);
     if (loading() && !failed()) value.assign(bytes.begin(), bytes.end());

@@ -19,6 +19,8 @@
 
 namespace sim {
 
+class SparseMemory;
+
 class StateVisitor {
 public:
     enum class Mode : u8 { Save, Load, Digest, Diff };
@@ -44,6 +46,25 @@ public:
     virtual void end_list() = 0;
     virtual u64 begin_map(std::string_view name, u64 count) = 0;
     virtual void end_map() = 0;
+
+    // A part is a component that lives as long as its owner and whose visit touches nothing but its own state and that
+    // of parts named before it. False: nothing in it has changed, so it need not be visited.
+    virtual bool begin_part(std::string_view name) {
+        begin(name);
+        return true;
+    }
+    virtual void end_part() { end(); }
+    template <typename T>
+    void part(std::string_view name, T& component) {
+        if (begin_part(name)) component.visit(*this);
+        end_part();
+    }
+
+    // True for the visitors of sim::Undo, whose saved state never leaves the process: names do not matter to them,
+    // lists of integers are taken as raw memory, and a memory is left to its own checkpoint.
+    virtual bool in_place() const { return false; }
+    virtual void raw_field(void*, std::size_t) {}
+    virtual void memory_field(SparseMemory&) {}
 
     // A loaded value that does not fit the type is a failure.
     template <typename T>

@@ -33,6 +33,9 @@ void StateVisitor::field(std::string_view name, T& value) {
 
 template <typename T, std::size_t N>
 void StateVisitor::field(std::string_view name, std::array<T, N>& value) {
+    if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
+        if (in_place()) return raw_field(value.data(), N * sizeof(T));
+    }
     if constexpr (std::is_same_v<T, u8>) {
         std::vector<u8> bytes(value.begin(), value.end());
         bytes_field(name, bytes);
@@ -62,6 +65,14 @@ void StateVisitor::sequence(std::string_view name, Sequence& value) {
 
 template <typename T>
 void StateVisitor::field(std::string_view name, std::vector<T>& value) {
+    if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
+        if (in_place()) {
+            u64 count = value.size();
+            u64_field(name, count);
+            if (loading()) value.resize(count);
+            return raw_field(value.data(), count * sizeof(T));
+        }
+    }
     sequence(name, value);
 }
 

@@ -102,8 +102,8 @@ void GspUnit::reset() {
 }
 
 void GspUnit::visit(sim::StateVisitor& visitor) {
-    visitor.field("gsp", gsp_);
-    visitor.field("sec2", sec2_);
+    visitor.part("gsp", gsp_);
+    visitor.part("sec2", sec2_);
     visitor.field("emem", emem_);
 }
 

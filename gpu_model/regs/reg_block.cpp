@@ -145,7 +145,7 @@ void RegBlock::visit(sim::StateVisitor& visitor) {
     for (Word& word : words_) {
         const RegRow& row = rows_[word.row].row;
         if (row.access == RegAccess::HW || row.access == RegAccess::WO) continue;
-        if (row.count == 1) visitor.field(row.name, word.value);
+        if (row.count == 1 || visitor.in_place()) visitor.field(row.name, word.value);  // names cost time
         else visitor.field(fmt::format("{}({})", row.name, word.index), word.value);
     }
 }

@@ -239,18 +239,18 @@ std::optional<u32> Adapter::runlist_of(u32 rm_engine) const {
 }
 
 void Adapter::visit(sim::StateVisitor& visitor) {
-    visitor.field("io", io_);
-    visitor.field("pci", pci_);
-    visitor.field("rpc", rpc_);
-    visitor.field("firmware", firmware_);
+    visitor.part("io", io_);
+    visitor.part("pci", pci_);
+    visitor.part("rpc", rpc_);
+    visitor.part("firmware", firmware_);
     visitor.field("lockdown", lockdown_);
-    visitor.field("bar2", bar2_);
+    visitor.part("bar2", bar2_);
     visitor.field("bar1_tables", bar1_tables_);
-    visitor.field("fb", fb_);
-    visitor.field("bar1", bar1_);
+    visitor.part("fb", fb_);
+    visitor.part("bar1", bar1_);
     visitor.field("fb_usable_bytes", fb_usable_bytes_);
     visitor.field("graphics", graphics_);
-    visitor.field("info", info_);
+    visitor.part("info", info_);
     visitor.field("pages", pages_);
     visitor.field("libos_arguments", libos_arguments_);
     visitor.field("engines", engines_);

@@ -219,14 +219,14 @@ void Driver::on_os_error_log(const msgq::Record& record) {
 }
 
 void Driver::visit(sim::StateVisitor& visitor) {
-    visitor.field("adapter", adapter_);
-    visitor.field("server", server_);
-    visitor.field("files", files_);
-    visitor.field("spaces", spaces_);
-    visitor.field("memory", memory_);
-    visitor.field("channels", channels_);
-    visitor.field("events", events_);
-    visitor.field("uvm", uvm_);
+    visitor.part("adapter", adapter_);
+    visitor.part("server", server_);
+    visitor.part("files", files_);
+    visitor.part("spaces", spaces_);
+    visitor.part("memory", memory_);
+    visitor.part("channels", channels_);
+    visitor.part("events", events_);
+    visitor.part("uvm", uvm_);
     visitor.field("interrupt_pending", interrupt_pending_);
     visitor.field("gpu_users", gpu_users_);
     visitor.field("memblock_bytes", memblock_bytes_);

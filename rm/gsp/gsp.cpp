@@ -333,13 +333,13 @@ void Gsp::Impl::visit(sim::StateVisitor& visitor) {
     visitor.field("have_system_info", have_system_info_);
     visitor.field("by_booter", by_booter_);
     visitor.field("layout", layout_);
-    visitor.field("shared", shared_);
-    visitor.field("commands", commands_);
-    visitor.field("status", status_);
-    visitor.field("assembler", assembler_);
+    visitor.part("shared", shared_);
+    visitor.part("commands", commands_);
+    visitor.part("status", status_);
+    visitor.part("assembler", assembler_);
     visitor.bytes_field("tail", tail_);
-    visitor.field("request", request_);
-    visitor.field("reply", reply_);
+    visitor.part("request", request_);
+    visitor.part("reply", reply_);
     visitor.field("outgoing", outgoing_);
     visitor.field("refused_text", refused_text_);
     u64 error_count = errors_.size();
@@ -358,9 +358,9 @@ void Gsp::Impl::visit(sim::StateVisitor& visitor) {
         visitor.field("data", error.data);
         visitor.end();
     }
-    visitor.field("heap", heap_);
-    visitor.field("objects", objects_);
-    visitor.field("fifo", fifo_);
+    visitor.part("heap", heap_);
+    visitor.part("objects", objects_);
+    visitor.part("fifo", fifo_);
     visitor.field("bar1_root", bar1_root_);
     visitor.field("bar1_instance", bar1_instance_);
     visitor.field("bar2_root", bar2_root_);
