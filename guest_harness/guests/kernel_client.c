@@ -1,6 +1,7 @@
 // A compute client in small: brings up a channel, launches two kernels of its own (kernels.h), one QMD read from memory and one
 // uploaded through the pushbuffer, and checks every word itself. With the argument "trap" it launches a word that is no instruction and
 // waits for the error notifier. Exits with 0, or with 1 after naming the check that failed.
+#include "guest_harness/guests/check.h"
 #include "guest_harness/guests/kernels.h"
 #include "guest_harness/guests/nvrm.h"
 
@@ -29,25 +30,9 @@ static volatile u32* doorbell_page;
 static u64 ring_va, push_va, host_va, video_va, cookie;
 static u32 token, push_used, push_begin, gp_put;
 
-__attribute__((noreturn)) static void fail(const char* what, u64 value) {
-    put_text("FAIL ");
-    put_text(what);
-    put_text(": ");
-    put_hex(value);
-    put_char('\n');
-    sys_exit(1);
-}
-static void must(const char* what, u32 status) {
-    if (status != NV_OK) fail(what, status);
-    put_text("ok   ");
-    put_text(what);
-    put_char('\n');
-}
-
 static void open_objects(void) {
     rm.ctl = sys_open("/dev/nvidiactl");
-    ApiVersion version = {'2', 0, {0}};
-    must("driver version", nv_ioctl(rm.ctl, NV_ESC_CHECK_VERSION_STR, &version, sizeof version) == 0 ? NV_OK : 1);
+    must("driver version", rm_ask_version(&rm));
     rm.gpu = sys_open("/dev/nvidia0");
     i32 ctl = (i32)rm.ctl;
     must("register descriptor", nv_ioctl(rm.gpu, NV_ESC_REGISTER_FD, &ctl, sizeof ctl) == 0 ? NV_OK : 1);
@@ -94,8 +79,7 @@ static void open_channel(void) {
     must("channel", rm_alloc(&rm, H_GROUP, H_CHANNEL, TURING_CHANNEL_GPFIFO_A, &channel, sizeof channel));
     must("compute object", rm_alloc(&rm, H_CHANNEL, H_COMPUTE, TURING_COMPUTE_A, 0, 0));
     must("work submit token", rm_control(&rm, H_CHANNEL, NVC36F_CTRL_CMD_GPFIFO_GET_WORK_SUBMIT_TOKEN, &token, sizeof token));
-    Schedule schedule = {1, 0};
-    must("schedule", rm_control(&rm, H_GROUP, NVA06C_CTRL_CMD_GPFIFO_SCHEDULE, &schedule, sizeof schedule));
+    must("schedule", rm_schedule(&rm, H_GROUP));
 }
 
 static void method(u32 first, u32 count, const u32* data) {

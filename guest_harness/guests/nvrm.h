@@ -1,6 +1,6 @@
 // The driver surface as a small user-mode client needs it: ioctl numbers, wire structs and method numbers of driver 570.144, in
-// NVIDIA's spelling. Sources: NVIDIA/open-gpu-kernel-modules 570.144 (nvos.h, nv-ioctl.h, class headers), NVIDIA/open-gpu-doc
-// (clc46f.h, clc5b5.h).
+// NVIDIA's spelling, and what other branches of the driver have in their place. Sources: NVIDIA/open-gpu-kernel-modules 535.183.01 to
+// 580.95.05 (nvos.h, nv-ioctl.h, class headers), NVIDIA/open-gpu-doc (clc46f.h, clc5b5.h).
 #pragma once
 
 #include "guest_harness/guests/nolibc.h"
@@ -31,7 +31,10 @@ typedef struct { NvHandle hRoot, hObjectParent, hObjectNew; u32 hClass; u64 pAll
 typedef struct { NvHandle hClient, hObject; u32 cmd, flags; u64 params; u32 paramsSize, status; } NVOS54;
 typedef struct { NvHandle hRoot, hObjectParent, hObjectOld; u32 status; } NVOS00;
 typedef struct { NvHandle hClient, hDevice, hDma, hMemory; u64 offset, length; u32 flags, pad; u64 dmaOffset; u32 status, pad2; } NVOS46;
+typedef struct { NvHandle hClient, hDevice, hDma, hMemory; u64 offset, length; u32 flags, flags2, kindOverride, pad; u64 dmaOffset;
+                 u32 status, pad2; } NVOS46_580;  // since 580
 typedef struct { NvHandle hClient, hDevice, hDma, hMemory; u32 flags, pad; u64 dmaOffset, size; u32 status, pad2; } NVOS47;
+typedef struct { NvHandle hClient, hDevice, hDma, hMemory; u32 flags, pad; u64 dmaOffset; u32 status, pad2; } NVOS47_535;  // until 535
 typedef struct { NvHandle hClient, hDevice, hMemory; u32 pad; u64 offset, length, pLinearAddress; u32 status, flags; i32 fd, pad2; } NVOS33;
 typedef struct { NvHandle hClient, hDevice, hMemory; u32 pad; u64 pLinearAddress; u32 status, flags; } NVOS34;
 typedef struct { u64 pEvent; u32 MoreEvents, status; } NVOS41;
@@ -55,9 +58,10 @@ typedef struct { NvHandle hObjectError, hObjectBuffer; u64 gpFifoOffset; u32 gpF
 typedef struct { u32 version, engineType; } CopyAllocation;
 typedef struct { u32 event, action; u8 bNotifyState, pad[3]; u32 info32; u16 info16, pad2; } SetNotification;
 typedef struct { u32 numChannels, pad; u64 pChannelHandleList, pChannelList; } ChannelList;
-typedef struct { u8 bEnable, bSkipSubmit; } Schedule;
+typedef struct { u8 bEnable, bSkipSubmit, bSkipEnable; } Schedule;  // the third since 580
 
 _Static_assert(sizeof(NVOS21) == 32 && sizeof(NVOS64) == 48 && sizeof(NVOS54) == 32 && sizeof(NVOS46) == 56 && sizeof(NVOS47) == 48 &&
+               sizeof(NVOS46_580) == 64 && sizeof(NVOS47_535) == 40 &&
                sizeof(NVOS33) == 56 && sizeof(NVOS34) == 32 && sizeof(CardInfo) == 72 && sizeof(MemoryAllocation) == 128 &&
                sizeof(ChannelAllocation) == 368 && sizeof(GroupAllocation) == 20 && sizeof(EventAllocation) == 24, "wire sizes");
 
@@ -68,7 +72,18 @@ static inline i64 nv_ioctl(i64 fd, u32 number, void* argument, u64 bytes) { retu
 // A failed envelope shows as a status above all others.
 enum { STATUS_IOCTL_FAILED = 0xF0000000 };
 
-typedef struct { i64 ctl, gpu; NvHandle client; } Rm;
+typedef struct { i64 ctl, gpu; NvHandle client; u32 branch; char version[64]; } Rm;
+
+// Asks the driver its version, by which the calls below choose their structs: branch becomes 570, say.
+static inline u32 rm_ask_version(Rm* rm) {
+    ApiVersion call = {'2', 0, {0}};
+    if (nv_ioctl(rm->ctl, NV_ESC_CHECK_VERSION_STR, &call, sizeof call) != 0 || call.reply != 1) return STATUS_IOCTL_FAILED;
+    memcpy(rm->version, call.versionString, sizeof rm->version);
+    rm->version[sizeof rm->version - 1] = 0;
+    rm->branch = 0;
+    for (const char* at = rm->version; *at >= '0' && *at <= '9'; ++at) rm->branch = rm->branch * 10 + (u32)(*at - '0');
+    return NV_OK;
+}
 
 static inline u32 rm_alloc(Rm* rm, NvHandle parent, NvHandle handle, u32 class, void* params, u32 bytes) {
     NVOS64 call = {rm->client, parent, handle, class, (u64)params, 0, bytes, 0, 0, 0};
@@ -114,15 +129,30 @@ static inline u32 rm_unmap(Rm* rm, NvHandle device, NvHandle memory, void* addre
     return call.status;
 }
 static inline u32 rm_map_dma(Rm* rm, NvHandle device, NvHandle virtual, NvHandle memory, u64 bytes, u64 offset, u64* address) {
+    if (rm->branch >= 580) {
+        NVOS46_580 wide = {rm->client, device, virtual, memory, 0, bytes, 0, 0, 0, 0, offset, 0, 0};
+        if (nv_ioctl(rm->ctl, NV_ESC_RM_MAP_MEMORY_DMA, &wide, sizeof wide) != 0) return STATUS_IOCTL_FAILED;
+        *address = wide.dmaOffset;
+        return wide.status;
+    }
     NVOS46 call = {rm->client, device, virtual, memory, 0, bytes, 0, 0, offset, 0, 0};
     if (nv_ioctl(rm->ctl, NV_ESC_RM_MAP_MEMORY_DMA, &call, sizeof call) != 0) return STATUS_IOCTL_FAILED;
     *address = call.dmaOffset;
     return call.status;
 }
 static inline u32 rm_unmap_dma(Rm* rm, NvHandle device, NvHandle virtual, NvHandle memory, u64 address) {
+    if (rm->branch <= 535) {
+        NVOS47_535 narrow = {rm->client, device, virtual, memory, 0, 0, address, 0, 0};
+        if (nv_ioctl(rm->ctl, NV_ESC_RM_UNMAP_MEMORY_DMA, &narrow, sizeof narrow) != 0) return STATUS_IOCTL_FAILED;
+        return narrow.status;
+    }
     NVOS47 call = {rm->client, device, virtual, memory, 0, 0, address, 0, 0, 0};
     if (nv_ioctl(rm->ctl, NV_ESC_RM_UNMAP_MEMORY_DMA, &call, sizeof call) != 0) return STATUS_IOCTL_FAILED;
     return call.status;
+}
+static inline u32 rm_schedule(Rm* rm, NvHandle group) {
+    Schedule schedule = {1, 0, 0};
+    return rm_control(rm, group, NVA06C_CTRL_CMD_GPFIFO_SCHEDULE, &schedule, rm->branch >= 580 ? 3 : 2);
 }
 
 // Pushbuffer. Headers: SEC_OP 31:29, count 28:16, subchannel 15:13, method word 11:0.

@@ -1,6 +1,7 @@
 // The shipped guest: a user-mode driver in small. It brings up a channel in the order of the field, fills and copies with the copy
 // engine, waits once by polling and once by an event, checks every byte itself, takes everything down again and says what it did.
 // Exits with 0, or with 1 after naming the check that failed.
+#include "guest_harness/guests/check.h"
 #include "guest_harness/guests/nvrm.h"
 
 enum { H_DEVICE = 0xcafe0001, H_SUBDEVICE, H_VASPACE, H_VIRTUAL, H_EVENT, H_USERMODE, H_GROUP, H_SHARE, H_RING, H_USERD, H_NOTIFIER,
@@ -24,38 +25,17 @@ static u64 cookies[6];
 static u32 token, push_used, push_begin, gp_put;
 static i64 event_fd;
 
-__attribute__((noreturn)) static void fail(const char* what, u64 value) {
-    put_text("FAIL ");
-    put_text(what);
-    put_text(": ");
-    put_hex(value);
-    put_char('\n');
-    sys_exit(1);
-}
-static void must(const char* what, u32 status) {
-    if (status != NV_OK) fail(what, status);
-    put_text("ok   ");
-    put_text(what);
-    put_char('\n');
-}
-static void must_be(const char* what, int good, u64 value) {
-    if (!good) fail(what, value);
-    must(what, NV_OK);
-}
-
 static void open_driver(void) {
     rm.ctl = sys_open("/dev/nvidiactl");
     must_be("open /dev/nvidiactl", !failed(rm.ctl), (u64)rm.ctl);
-    ApiVersion version = {'2', 0, {0}};
-    i64 result = nv_ioctl(rm.ctl, NV_ESC_CHECK_VERSION_STR, &version, sizeof version);
-    must_be("driver version", result == 0 && version.reply == 1 && version.versionString[0] != 0, (u64)result);
+    must_be("driver version", rm_ask_version(&rm) == NV_OK && rm.branch != 0, rm.branch);
     put_text("     driver ");
-    put_text(version.versionString);
+    put_text(rm.version);
     put_char('\n');
     u64 block = 0x8000000;
     must_be("system parameters", nv_ioctl(rm.ctl, NV_ESC_SYS_PARAMS, &block, sizeof block) == 0, block);
     static CardInfo cards[8];
-    result = nv_ioctl(rm.ctl, NV_ESC_CARD_INFO, cards, sizeof cards);
+    i64 result = nv_ioctl(rm.ctl, NV_ESC_CARD_INFO, cards, sizeof cards);
     must_be("card info", result == 0 && cards[0].valid && cards[0].vendor_id == 0x10de && !cards[1].valid, (u64)result);
     rm.gpu = sys_open("/dev/nvidia0");
     must_be("open /dev/nvidia0", !failed(rm.gpu), (u64)rm.gpu);
@@ -161,8 +141,7 @@ static void open_channel(void) {
     CopyAllocation copy = {0, 0};
     must("copy object", rm_alloc(&rm, H_CHANNEL, H_COPY, TURING_DMA_COPY_A, &copy, sizeof copy));
     must("work submit token", rm_control(&rm, H_CHANNEL, NVC36F_CTRL_CMD_GPFIFO_GET_WORK_SUBMIT_TOKEN, &token, sizeof token));
-    Schedule schedule = {1, 0};
-    must("schedule", rm_control(&rm, H_GROUP, NVA06C_CTRL_CMD_GPFIFO_SCHEDULE, &schedule, sizeof schedule));
+    must("schedule", rm_schedule(&rm, H_GROUP));
 }
 
 static void method(u32 subchannel, u32 first, u32 count, const u32* data) {

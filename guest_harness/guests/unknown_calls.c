@@ -16,7 +16,7 @@ int guest_main(int argc, char** argv) {
     (void)argc;
     (void)argv;
     static u8 buffer[16384];
-    Rm rm = {sys_open("/dev/nvidiactl"), sys_open("/dev/nvidia0"), 0};
+    Rm rm = {.ctl = sys_open("/dev/nvidiactl"), .gpu = sys_open("/dev/nvidia0")};
     if (failed(rm.ctl) || failed(rm.gpu)) return 100;
     i32 ctl = (i32)rm.ctl;
     nv_ioctl(rm.gpu, NV_ESC_REGISTER_FD, &ctl, sizeof ctl);

@@ -1,6 +1,7 @@
 // A client in the way of CUDA: its address space belongs to UVM, every address of the GPU is placed by UVM, and the semaphore that it
 // polls is a UVM pool. It copies host memory to video memory and back through these mappings and checks every byte.
 // Exits with 0, or with 1 after naming the check that failed.
+#include "guest_harness/guests/check.h"
 #include "guest_harness/guests/nvrm.h"
 
 // nvidia-uvm of 570.144: uvm_ioctl.h, uvm_linux_ioctl.h.
@@ -41,20 +42,6 @@ static volatile u32 *doorbell, *semaphore;
 static u64 cookies[3];
 static u32 token;
 
-__attribute__((noreturn)) static void fail(const char* what, u64 value) {
-    put_text("FAIL ");
-    put_text(what);
-    put_text(": ");
-    put_hex(value);
-    put_char('\n');
-    sys_exit(1);
-}
-static void must(const char* what, u32 status) {
-    if (status != NV_OK) fail(what, status);
-    put_text("ok   ");
-    put_text(what);
-    put_char('\n');
-}
 #define UVM(what, number, argument) \
     do { if (sys_ioctl(uvm, number, &(argument)) != 0) fail(what, STATUS_IOCTL_FAILED); must(what, (argument).status); } while (0)
 
@@ -132,13 +119,8 @@ static void open_channel(void) {
     must("work submit token", rm_control(&rm, H_CHANNEL, NVC36F_CTRL_CMD_GPFIFO_GET_WORK_SUBMIT_TOKEN, &token, sizeof token));
     UvmRegisterChannel registered = {.uuid = uuid, .ctl = (i32)rm.ctl, .client = rm.client, .channel = H_CHANNEL};
     UVM("UVM_REGISTER_CHANNEL", UVM_REGISTER_CHANNEL, registered);
-    // Drivers from 580 on have a third flag.
-    ApiVersion version = {'2', 0, {0}};
-    i64 result = nv_ioctl(rm.ctl, NV_ESC_CHECK_VERSION_STR, &version, sizeof version);
-    must("driver version", result == 0 ? NV_OK : (u32)-result);
-    u8 schedule[3] = {1};
-    u32 flags = version.versionString[0] == '5' && version.versionString[1] < '8' ? sizeof(Schedule) : 3;
-    must("schedule", rm_control(&rm, H_GROUP, NVA06C_CTRL_CMD_GPFIFO_SCHEDULE, schedule, flags));
+    must("driver version", rm_ask_version(&rm));
+    must("schedule", rm_schedule(&rm, H_GROUP));
 }
 
 static u32 used;

@@ -322,7 +322,9 @@ Status Adapter::ask_internal(u32 cmd, T& params) {
 
 Status Adapter::read_chip_tables() {
     for (const InitControl& row : kPreInit) {
-        std::vector<u8> params(control_bytes(version_, row.cmd).value_or(0));
+        std::optional<u32> size = control_bytes(version_, row.cmd);
+        if (!size) continue;  // not of this version
+        std::vector<u8> params(*size);
         Status status = internal_control(row.cmd, params);
         if (status != NV_OK && (row.needed || (status != NV_ERR_NOT_SUPPORTED && status != NV_ERR_OBJECT_NOT_FOUND)))
             return status;
@@ -402,7 +404,9 @@ Status Adapter::load_graphics_info() {
     status = rpc_.rm_alloc(kGraphicsClient, kGraphicsDevice, kGraphicsSubdevice, abi::NV20_SUBDEVICE_0, params);
     if (status != NV_OK) return status;
     for (const InitControl& row : kGraphicsInit) {
-        std::vector<u8> bytes(control_bytes(version_, row.cmd).value_or(0));
+        std::optional<u32> size = control_bytes(version_, row.cmd);
+        if (!size) continue;
+        std::vector<u8> bytes(*size);
         status = rpc_.rm_control(kGraphicsClient, kGraphicsSubdevice, row.cmd, bytes);
         if (status != NV_OK && (row.needed || status != NV_ERR_NOT_SUPPORTED)) return status;
         if (status != NV_OK) continue;
