@@ -107,6 +107,7 @@ enum class GridState : u8 {
     Done,
     Trapped,
     Deadlocked,  // every warp waits for a barrier that nobody can complete any more
+    Paused,      // an observer holds it before an instruction; run() goes on
 };
 
 }  // namespace gpu::sm

@@ -47,6 +47,7 @@ public:
     u32 state(u32 chid, u32 method) const;
     const Mme* macro_engine(u32 chid) const;
     const GridLauncher& launcher() const { return launcher_; }
+    GridLauncher& launcher() { return launcher_; }
 
 private:
     using State = std::array<u32, MethodTable::kWords>;

@@ -102,7 +102,15 @@ void GridLauncher::make_grid(Job& job) {
     job.port = std::make_unique<MmuPort>(parts_.mmu, parts_.memory, job.space, client(job, kClientGpcT1),
                                          client(job, kClientGpcGcc));
     const sm::KernelLaunch launch = make_launch(job.qmd, job.windows, parts_.spec.sm_count);
-    job.grid = std::make_unique<sm::GridRun>(launch, *job.port, code_, kernel_clock_);
+    job.grid = std::make_unique<sm::GridRun>(launch, *job.port, code_, kernel_clock_, &blocks_);
+    for (sm::GridObserver* observer : observers_) job.grid->add_observer(*observer);
+}
+
+void GridLauncher::resume_held() {
+    for (auto& [chid, jobs] : jobs_) {
+        Job& job = jobs.front();
+        if (job.grid && job.grid->state() == sm::GridState::Paused) begin(job, 0);
+    }
 }
 
 void GridLauncher::on_event(u32 op, u64 arg) {
@@ -135,6 +143,8 @@ void GridLauncher::slice(Job& job) {
             return;
         case sm::GridState::Trapped:
             trapped(job);
+            return;
+        case sm::GridState::Paused:
             return;
         case sm::GridState::Deadlocked:
             // As on hardware, the grid stays; whoever waits for it waits in vain.

@@ -56,6 +56,10 @@ public:
     void drop_channel(u32 chid);
     void reset();
     void visit(sim::StateVisitor& visitor);
+    // Sees every grid that begins from now on; outlives the launcher.
+    void observe(sm::GridObserver& observer) { observers_.push_back(&observer); }
+    // Grids that an observer holds before an instruction go on.
+    void resume_held();
     // Why a grid stopped last, for reports; empty: none did.
     const std::string& last_stop() const { return last_stop_; }
 
@@ -111,6 +115,8 @@ private:
     sim::TargetId target_ = 0;
     KernelClock kernel_clock_;
     sm::CodeCache code_;
+    sm::BlockPool blocks_;
+    std::vector<sm::GridObserver*> observers_;
     std::map<u32, std::deque<Job>> jobs_;  // by chid; the first one runs
     std::string last_stop_;
 };

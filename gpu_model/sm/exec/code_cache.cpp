@@ -48,6 +48,10 @@ void CodeCache::decode(CodePage& page, u32 index) {
     }
 }
 
+bool CodeCache::decodes(const Slot& slot) {
+    return slot.run != &op_undecodable;
+}
+
 bool CodeCache::drop(u64 va, u64 bytes) {
     bool found = false;
     for (u64 base = va / CodePage::kBytes * CodePage::kBytes; base < va + bytes; base += CodePage::kBytes) {

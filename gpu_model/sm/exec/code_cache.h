@@ -32,6 +32,8 @@ public:
     // The bytes at [va, va + bytes) have changed. True when decoded code was there.
     bool drop(u64 va, u64 bytes);
     void clear() { pages_.clear(); }
+    // False: the slot's word is no instruction that the model knows.
+    static bool decodes(const Slot& slot);
     // A number that no earlier launch had.
     u64 next_epoch() { return ++epoch_; }
     LaneTarget target() const { return target_; }

@@ -4,6 +4,8 @@
 
 #include <bit>
 
+#include "gpu_model/sm/exec/observer.h"
+
 namespace gpu::sm {
 
 void LocalMemory::resize(u32 bytes_per_lane) {
@@ -24,6 +26,7 @@ bool Cta::complete(const CtaBarrier& barrier) const {
 
 void Cta::release(u32 number) {
     CtaBarrier& barrier = barriers[number];
+    u32 woken = 0;
     for (Warp& warp : warps) {
         if (barrier.arrived[warp.index] == 0) continue;
         warp.barrier_popc = barrier.popc;
@@ -31,11 +34,14 @@ void Cta::release(u32 number) {
             barrier.reduction == CtaBarrier::Reduction::And ? barrier.popc == barrier.count : barrier.popc != 0;
         for (u32 i = 0; i < warp.group_count; ++i) {
             LaneGroup& group = warp.groups[i];
-            if (group.state == LaneGroup::State::AtBarrier && group.barrier == number)
-                group.state = LaneGroup::State::Ready;
+            if (group.state != LaneGroup::State::AtBarrier || group.barrier != number) continue;
+            group.state = LaneGroup::State::Ready;
+            woken |= lane_bit(warp.index);
         }
     }
     barrier = {};
+    if (observers == nullptr) return;
+    for (GridObserver* observer : *observers) observer->on_release(*this, number, woken);
 }
 
 void Cta::arrive(u32 number, Warp& warp, u32 lanes, u32 threads) {
@@ -44,6 +50,9 @@ void Cta::arrive(u32 number, Warp& warp, u32 lanes, u32 threads) {
     if (threads != 0) barrier.threads = threads;
     if ((barrier.arrived[warp.index] & lanes) != 0) barrier.repeated += kLanes;
     barrier.arrived[warp.index] |= lanes;
+    if (observers != nullptr) {
+        for (GridObserver* observer : *observers) observer->on_arrive(*this, number, warp.index);
+    }
     if (complete(barrier)) release(number);
 }
 

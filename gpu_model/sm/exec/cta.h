@@ -12,6 +12,8 @@ class StateVisitor;
 
 namespace gpu::sm {
 
+class GridObserver;
+
 // The local memory of one warp: word w of lane l is rows[w].lane[l]. A chunk costs nothing until it is touched, and
 // then reads as zero.
 class LocalMemory {
@@ -57,6 +59,7 @@ struct Cta {
     u32 next_warp = 0;
     bool stuck = false;  // every warp waits
     u32 live_warps = 0;
+    const std::vector<GridObserver*>* observers = nullptr;  // of the grid; they hear of arrivals and releases
 
     // Lanes of `group` (already in the warp's list, waiting) arrive at a barrier; completes it when they were the last.
     void arrive(u32 barrier, Warp& warp, u32 lanes, u32 threads);

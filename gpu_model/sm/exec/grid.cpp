@@ -12,6 +12,8 @@ namespace {
 // to programs that synchronise. (model)
 constexpr u64 kBlockTurn = 1 << 16;
 constexpr u64 kWarpTurn = 1 << 11;
+// Ended blocks that are kept for the next ones.
+constexpr std::size_t kSpareBlocks = 64;
 
 // What one SM holds (Turing): it bounds how many blocks run side by side.
 constexpr u32 kBlocksPerSm = 16;
@@ -74,8 +76,12 @@ std::string check_launch(const KernelLaunch& launch) {
     return {};
 }
 
-GridRun::GridRun(const KernelLaunch& launch, SmMemory& memory, CodeCache& code, const SmClock& clock)
-    : launch_(launch), memory_(memory), code_(code), clock_(clock) {
+GridRun::GridRun(const KernelLaunch& launch, SmMemory& memory, CodeCache& code, const SmClock& clock, BlockPool* pool)
+    : launch_(launch),
+      memory_(memory),
+      code_(code),
+      clock_(clock),
+      spare_(pool == nullptr ? own_pool_ : *pool) {
     exec_.grid = this;
     exec_.trap_out = &trap_;
     exec_.epoch = code_.next_epoch();
@@ -83,6 +89,14 @@ GridRun::GridRun(const KernelLaunch& launch, SmMemory& memory, CodeCache& code, 
     exec_.lanes = 0;
     block_count_ = u64{launch.grid[0]} * launch.grid[1] * launch.grid[2];
     if (block_count_ == 0) state_ = GridState::Done;
+}
+
+GridRun::~GridRun() {
+    for (auto& cta : resident_) {
+        if (spare_.size() < kSpareBlocks) spare_.push_back(std::move(cta));
+    }
+    if (!begun_) return;
+    for (GridObserver* observer : observers_) observer->on_grid_end(*this);
 }
 
 u32 GridRun::resident_max() const {
@@ -120,12 +134,22 @@ void GridRun::start_block() {
     cta->next_warp = 0;
     cta->stuck = false;
     cta->live_warps = warps;
+    cta->observers = observers_.empty() ? nullptr : &observers_;
     for (u32 i = 0; i < warps; ++i) {
         const u32 lanes = std::min(cta->thread_count - i * kLanes, kLanes);
         cta->warps[i].start(i, lanes == kLanes ? kAllLanes : lane_bit(lanes) - 1, launch_.entry, launch_.registers);
         cta->local[i].resize(launch_.local_low_bytes + launch_.local_high_bytes);
     }
     resident_.push_back(std::move(cta));
+    for (GridObserver* observer : observers_) observer->on_block(*resident_.back());
+}
+
+// Takes the block whose turn it is off its SM.
+void GridRun::end_block() {
+    for (GridObserver* observer : observers_) observer->on_block_end(*resident_[turn_]);
+    ++blocks_done_;
+    if (spare_.size() < kSpareBlocks) spare_.push_back(std::move(resident_[turn_]));
+    resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(turn_));
 }
 
 GridState GridRun::run(u64 warp_instructions) {
@@ -133,6 +157,11 @@ GridState GridRun::run(u64 warp_instructions) {
     pages_.fill({});
     page_ = nullptr;
     const u64 limit = instructions_ + warp_instructions;
+    if (state_ == GridState::Paused) state_ = GridState::Running;
+    if (!begun_ && state_ == GridState::Running) {
+        begun_ = true;
+        for (GridObserver* observer : observers_) observer->on_grid(*this);
+    }
     while (state_ == GridState::Running && instructions_ < limit) {
         if (turn_ >= resident_.size()) {
             if (next_block_ < block_count_ && resident_.size() < resident_max()) {
@@ -147,11 +176,9 @@ GridState GridRun::run(u64 warp_instructions) {
         }
         Cta& cta = *resident_[turn_];
         if (!cta.stuck) run_block(cta, std::min(kBlockTurn, limit - instructions_));
-        if (state_ == GridState::Trapped) break;
+        if (state_ != GridState::Running) break;
         if (cta.live_warps == 0) {
-            ++blocks_done_;
-            spare_.push_back(std::move(resident_[turn_]));
-            resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(turn_));
+            end_block();
             if (blocks_done_ == block_count_) state_ = GridState::Done;
             continue;
         }
@@ -171,8 +198,10 @@ void GridRun::run_block(Cta& cta, u64 budget) {
         Warp& warp = cta.warps[cta.next_warp];
         cta.next_warp = (cta.next_warp + 1) % static_cast<u32>(cta.warps.size());
         const u64 before = instructions_;
-        if (!warp.done()) run_warp(cta, warp, std::min(kWarpTurn, end - instructions_));
-        if (state_ == GridState::Trapped) return;
+        const u64 turn = std::min(kWarpTurn, end - instructions_);
+        if (!warp.done()) observers_.empty() ? run_warp<false>(cta, warp, turn) : run_warp<true>(cta, warp, turn);
+        if (state_ == GridState::Paused) cta.next_warp = warp.index;
+        if (state_ != GridState::Running) return;
         idle = instructions_ == before ? idle + 1 : 0;
         if (idle >= cta.warps.size()) {
             cta.stuck = cta.live_warps != 0;
@@ -228,6 +257,44 @@ Slot* GridRun::lookup() {
     return &slot;
 }
 
+void GridRun::add_observer(GridObserver& observer) {
+    observers_.push_back(&observer);
+    for (const auto& cta : resident_) cta->observers = &observers_;
+}
+
+Step GridRun::step_of(const Cta& cta, const Warp& warp, const Slot& slot) {
+    return {.grid = *this,
+            .cta = cta,
+            .warp = warp,
+            .slot = slot,
+            .exec = exec_,
+            .pc = exec_.pc,
+            .active = exec_.active,
+            .lanes = exec_.lanes,
+            .number = instructions_ + turn_instructions_ - 1,
+            .decoded = CodeCache::decodes(slot)};
+}
+
+bool GridRun::watch_before(const Step& step) {
+    const Held here{step.cta.linear, step.pc, step.warp.index};
+    if (held_ == here) {
+        held_.reset();
+        return true;
+    }
+    bool go = true;
+    for (GridObserver* observer : observers_) go = observer->before(step) == GridObserver::Verdict::Go && go;
+    if (!go) held_ = here;
+    return go;
+}
+
+void GridRun::watch_after(Step& step, u32 lanes) {
+    step.trapped = exec_.event == Event::Trap;
+    step.done = step.trapped ? exec_.completed : lanes;
+    step.next_pc = exec_.next_pc;
+    for (GridObserver* observer : observers_) observer->after(step);
+}
+
+template <bool Watched>
 void GridRun::run_warp(Cta& cta, Warp& warp, u64 budget) {
     Exec& x = exec_;
     x.warp = &warp;
@@ -245,12 +312,23 @@ void GridRun::run_warp(Cta& cta, Warp& warp, u64 budget) {
         x.completed = 0;
         const u32 guard = slot->uniform ? x.uniform_pred(slot->guard) : x.pred(slot->guard);
         x.lanes = x.active & guard;
-        if (x.lanes != 0) {
-            if (slot->register_top > register_limit) [[unlikely]] {
-                x.trap(*slot, TrapReason::OOR_REG, x.lanes);
+        [[maybe_unused]] std::optional<Step> step;
+        if constexpr (Watched) {
+            step.emplace(step_of(cta, warp, *slot));
+            if (!watch_before(*step)) {
+                --done;
+                state_ = GridState::Paused;
                 break;
             }
-            slot->run(x, *slot);
+        }
+        if (x.lanes != 0) {
+            [[maybe_unused]] const u32 lanes = x.lanes;
+            if (slot->register_top > register_limit) [[unlikely]] {
+                x.trap(*slot, TrapReason::OOR_REG, x.lanes);
+            } else {
+                slot->run(x, *slot);
+            }
+            if constexpr (Watched) watch_after(*step, lanes);
             if (x.event != Event::None) [[unlikely]] {
                 if (x.event == Event::Trap) break;
                 x.event = Event::None;
@@ -260,6 +338,8 @@ void GridRun::run_warp(Cta& cta, Warp& warp, u64 budget) {
                 }
                 x.stop_pc = next_ready_pc(warp);
             }
+        } else if constexpr (Watched) {
+            watch_after(*step, 0);
         }
         x.pc = x.next_pc;
         if (x.pc >= x.stop_pc) [[unlikely]] {

@@ -5,11 +5,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "gpu_model/sm/exec/code_cache.h"
 #include "gpu_model/sm/exec/cta.h"
 #include "gpu_model/sm/exec/exec.h"
+#include "gpu_model/sm/exec/observer.h"
 
 namespace sim {
 class StateVisitor;
@@ -17,12 +19,20 @@ class StateVisitor;
 
 namespace gpu::sm {
 
+// Blocks that have ended, kept for the next ones: of one grid, or of all grids of an engine.
+using BlockPool = std::vector<std::unique_ptr<Cta>>;
+
 class GridRun {
 public:
-    // References outlive the run. Precondition: check_launch() found nothing.
-    GridRun(const KernelLaunch& launch, SmMemory& memory, CodeCache& code, const SmClock& clock);
+    // References outlive the run. Precondition: check_launch() found nothing. pool: nullptr keeps blocks in the run.
+    GridRun(const KernelLaunch& launch, SmMemory& memory, CodeCache& code, const SmClock& clock,
+            BlockPool* pool = nullptr);
+    ~GridRun();
     GridRun(const GridRun&) = delete;
     GridRun& operator=(const GridRun&) = delete;
+
+    // Sees every step from now on, after the observers that came before it; outlives the run. Not inside run().
+    void add_observer(GridObserver& observer);
 
     // Runs about `warp_instructions` more.
     GridState run(u64 warp_instructions);
@@ -81,10 +91,17 @@ private:
         std::vector<u8> present;  // by granule
     };
 
+    // With observers: whether the instruction may run now, and what it has done.
+    bool watch_before(const Step& step);
+    void watch_after(Step& step, u32 lanes);
+    Step step_of(const Cta& cta, const Warp& warp, const Slot& slot);
     u8* find_page(u64 va, bool for_write);
     void code_changed(u64 va, u64 bytes);
     void start_block();
     void run_block(Cta& cta, u64 budget);
+    void end_block();
+    // The instruction loop, with and without observers.
+    template <bool Watched>
     void run_warp(Cta& cta, Warp& warp, u64 budget);
     bool pick_group(Warp& warp);
     Slot* lookup();
@@ -99,7 +116,17 @@ private:
     Trap trap_;
     Exec exec_;
     std::vector<std::unique_ptr<Cta>> resident_;
-    std::vector<std::unique_ptr<Cta>> spare_;
+    BlockPool own_pool_;
+    BlockPool& spare_;
+    std::vector<GridObserver*> observers_;
+    bool begun_ = false;  // observers know of the grid
+    // The instruction that an observer held: it may run now.
+    struct Held {
+        u64 block = 0, pc = 0;
+        u32 warp = 0;
+        bool operator==(const Held&) const = default;
+    };
+    std::optional<Held> held_;
     std::size_t turn_ = 0;
     u64 next_block_ = 0, block_count_ = 0, blocks_done_ = 0;
     u64 instructions_ = 0, turn_instructions_ = 0;

@@ -132,7 +132,7 @@ void GridRun::visit(sim::StateVisitor& visitor) {
     if (visitor.loading()) {
         resident_.clear();
         const u64 next = next_block_;
-        bool good = state_ <= GridState::Deadlocked && next <= block_count_ && ids.size() <= resident_max();
+        bool good = state_ <= GridState::Paused && next <= block_count_ && ids.size() <= resident_max();
         for (u64 id : ids) good = good && id < block_count_;
         if (!good) {
             visitor.fail("resident", "not blocks of the launch");
