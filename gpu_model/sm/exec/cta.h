@@ -50,6 +50,7 @@ struct CtaBarrier {
 struct Cta {
     std::array<u32, 3> id{};
     u64 linear = 0;
+    u64 grid = 0;  // GridRun::id()
     u32 sm = 0;
     u32 thread_count = 0;
     std::vector<Warp> warps;

@@ -122,6 +122,7 @@ void GridRun::start_block() {
     const u64 index = next_block_++;
     const auto extent = [&](u32 axis) { return u64{launch_.grid[axis]}; };
     cta->linear = index;
+    cta->grid = id();
     cta->id = {static_cast<u32>(index % extent(0)), static_cast<u32>(index / extent(0) % extent(1)),
                static_cast<u32>(index / extent(0) / extent(1))};
     cta->sm = static_cast<u32>(index % launch_.sm_count);

@@ -49,6 +49,8 @@ public:
     void visit(sim::StateVisitor& visitor);
 
     const KernelLaunch& launch() const { return launch_; }
+    // A number that no other grid of the same code cache has.
+    u64 id() const { return exec_.epoch; }
     SmMemory& memory() { return memory_; }
     const SmClock& clock() const { return clock_; }
     // What SR_CLOCK reads. One warp instruction counts as one cycle. (model)
