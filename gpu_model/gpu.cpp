@@ -15,7 +15,7 @@ constexpr u32 kBar2BlockReset = 0x40000000;  // DEBUG_CYA off
 }  // namespace
 
 Gpu::Units::Units(sim::Kernel& kernel_in, const ChipSpec& spec_in, PciHost& pci_host)
-    : kernel(kernel_in), spec(spec_in), timing(timing_for(spec_in.name)),
+    : kernel(kernel_in), spec(spec_in), timing(timing_for(spec_in.name, spec_in.timing)),
       vram("vram", spec_in.vram_bytes),
       pci(kernel_in, spec_in, timing, pci_host),
       memory(vram, pci),

@@ -21,6 +21,7 @@ const gpu::ChipSpec& chip_or_throw(const std::string& name) {
 
 gpu::ChipSpec board(const MachineOptions& options) {
     gpu::ChipSpec spec = chip_or_throw(options.chip);
+    spec.timing = options.timing;
     if (options.engines.empty()) return spec;
     check_engines(options.engines);
     spec.engines = options.engines;
@@ -77,7 +78,8 @@ struct Machine::Impl {
           host(host_memory),
           gpu(kernel, spec, host),
           gsp(kernel, spec, version, gpu.firmware_bus()),
-          client(kernel, version, gpu.pci(), host_memory, {.boot = chosen.boot, .classes = rm::ChipClasses(spec)}) {
+          client(kernel, version, gpu.pci(), host_memory,
+                 {.boot = chosen.boot, .classes = rm::ChipClasses(spec), .timing = chosen.timing}) {
         gpu.attach_firmware(gsp.firmware());
         host.set_client(&client);
     }

@@ -22,6 +22,7 @@ struct MachineOptions {
     std::string driver = "570.144";
     u64 seed = 0;
     rm::BootMode boot = rm::BootMode::Cold;
+    bool timing = true;                        // false: device, firmware and driver take no time to speak of
     std::vector<gpu::EngineRow> engines = {};  // in place of the profile's own list; empty: the profile's own
 };
 

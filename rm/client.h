@@ -31,6 +31,7 @@ enum class BootMode : u8 { Cold, Warm };  // Warm starts after the firmware's im
 struct ClientOptions {
     BootMode boot = BootMode::Cold;
     ChipClasses classes = {};
+    bool timing = true;  // false: the driver's own work and its register accesses take no time
 };
 
 class Client {

@@ -9,13 +9,14 @@
 namespace gpu {
 
 struct TimingParams {
-#define TIMING(name, evidence, t4, rtx2080, rtx5000) u64 name = t4;
+#define TIMING(name, evidence, t4, rtx2080, rtx5000, off) u64 name = t4;
 #include "gpu_model/time/timing_params.def"
 #undef TIMING
+    bool modelled = true;  // false: the values without timing; results in memory are the same, except times
 };
 
 // Precondition: `chip` is a profile name (chip.h).
-const TimingParams& timing_for(std::string_view chip);
+const TimingParams& timing_for(std::string_view chip, bool modelled = true);
 
 struct TimingRow {
     std::string_view name;

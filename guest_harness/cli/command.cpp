@@ -122,6 +122,12 @@ void JournalFile::close() {
     if (!impl_->file) throw sim::HostError(fmt::format("cannot write {} (is the disk full?)", impl_->path));
 }
 
+std::optional<bool> parse_timing(const std::string& word) {
+    if (word.empty()) return std::nullopt;
+    if (word != "on" && word != "off") throw sim::HostError(fmt::format("--timing is \"{}\"; choose on or off", word));
+    return word == "on";
+}
+
 void add_end_options(Command& command, EndOptions& options) {
     command.flag("--digest-only", options.digest_only, "print nothing but the digest of the run");
     command.flag("--json", options.json, "print the end of the run as one JSON object");

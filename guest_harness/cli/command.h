@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -75,6 +76,11 @@ private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };
+
+// `--timing on|off`; empty: not given. Throws HostError for another word.
+std::optional<bool> parse_timing(const std::string& word);
+inline constexpr std::string_view kTimingHelp =
+    "off: device, firmware and driver take no time to speak of; memory is the same, except where a value is a time";
 
 // Writes a file in one go. Throws HostError when not all of it could be written.
 void write_whole(const std::string& path, const std::string& text);

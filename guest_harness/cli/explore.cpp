@@ -24,6 +24,7 @@ struct Options {
     std::string seeds = "0..99";
     std::string faults;
     std::string shard;
+    std::string timing;
     u64 jobs = 1;
     bool points = false;
 };
@@ -60,6 +61,7 @@ Result run_seed(const Options& options, const std::vector<PlannedFault>& plan, u
     std::string fired;
     trace::PlayOptions play;
     play.seed = seed;
+    play.timing = parse_timing(options.timing);
     play.on_start = [&](Machine& machine) { arm_faults(machine.kernel(), plan); };
     play.on_end = [&](Machine& machine) { fired = machine.kernel().faults().describe(); };
     trace::PlayOutcome outcome = trace::play([&options] { return open_trace(options.trace); }, play);
@@ -147,6 +149,7 @@ void execute(const Options& options, Outcome& outcome) {
     if (!options.shard.empty()) shard = parse_pair(options.shard, "/", "--shard");
     if (shard.first == 0 || shard.first > shard.second)
         throw sim::HostError(fmt::format("--shard is \"{}\", must be 1/N to N/N", options.shard));
+    parse_timing(options.timing);
     if (options.jobs == 0) throw sim::HostError("--jobs is 0, must be at least 1");
     std::vector<PlannedFault> plan;
     if (!options.faults.empty()) plan = read_fault_plan(options.faults);
@@ -165,8 +168,10 @@ void execute(const Options& options, Outcome& outcome) {
         if (result.code == kAsExpected) return;
         ++failed;
         outcome.exit_code = std::max(outcome.exit_code, result.code);
-        print(fmt::format("  reproduce: tu104sim replay '{}' --seed {}{}\n", options.trace, job.seed,
-                          options.faults.empty() ? std::string() : fmt::format(" --faults '{}'", options.faults)));
+        std::string more;
+        if (!options.timing.empty()) more += " --timing " + options.timing;
+        if (!options.faults.empty()) more += fmt::format(" --faults '{}'", options.faults);
+        print(fmt::format("  reproduce: tu104sim replay '{}' --seed {}{}\n", options.trace, job.seed, more));
     };
     for (u64 seed = first;; ++seed) {
         if ((seed - first) % shard.second == shard.first - 1) {
@@ -189,6 +194,7 @@ void add_explore(Program& program, Outcome& outcome) {
     sub.option("trace", options->trace, "trace, binary or text");
     sub.option("--seeds", options->seeds, "A..B, both included; default 0..99");
     sub.option("--faults", options->faults, "fault plan, whose strikes follow from the seed");
+    sub.option("--timing", options->timing, std::string(kTimingHelp) + "; default: as recorded");
     sub.option("--jobs", options->jobs, "seeds at a time; default 1; changes nothing but the time");
     sub.option("--shard", options->shard, "I/N: only every Nth seed, beginning with the Ith");
     sub.flag("--points", options->points, "list the fault points that a plan can name");

@@ -21,6 +21,7 @@ struct Options {
     std::string faults;
     std::string timeline;
     std::string engines;
+    std::string timing;
     u64 stop_before = kNoEvent;
     EndOptions end;
 };
@@ -54,6 +55,7 @@ void execute(const Options& options, Outcome& outcome) {
                        {"--faults", options.faults}, {"--engines", options.engines}});
     trace::PlayOptions play;
     play.seed = options.seed;
+    play.timing = parse_timing(options.timing);
     if (!options.engines.empty()) play.engines = read_engines(options.engines);
     if (options.stop_before != kNoEvent) play.stop_before = options.stop_before;
     std::unique_ptr<JournalFile> journal;
@@ -106,7 +108,7 @@ void execute(const Options& options, Outcome& outcome) {
         if (result.stopped) print(fmt::format("stopped before event {}\n{}\n", options.stop_before, state));
         if (!result.complete) tell(fmt::format("{} is incomplete: the end of the run is not compared\n", options.trace));
         if (!result.same_seed)
-            tell(fmt::format("another seed than recorded: times and digests are not compared; {} answers with times differ\n",
+            tell(fmt::format("another seed or timing than recorded: times and digests are not compared; {} answers with times differ\n",
                              result.values_by_time));
     }
     print_end(end, options.end);
@@ -120,6 +122,7 @@ void add_replay(Program& program, Outcome& outcome) {
     sub.footer("Example:\n  tu104sim replay a.trace --seed 7 --journal seed7.journal");
     sub.option("trace", options->trace, "trace, binary or text", Need::Required);
     sub.option("--seed", options->seed, "schedule; default: as recorded");
+    sub.option("--timing", options->timing, std::string(kTimingHelp) + "; default: as recorded");
     sub.option("--journal", options->journal, "write the journal as text to this file");
     sub.option("--timeline", options->timeline, "write what happened when, as JSON for ui.perfetto.dev, to this file");
     sub.option("--faults", options->faults, "fault plan: what goes wrong on purpose, and when");

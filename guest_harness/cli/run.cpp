@@ -23,6 +23,7 @@ struct Options {
     std::string faults;
     std::string timeline;
     std::string engines;
+    std::string timing;
     u64 time_limit_ms = 0;
     std::vector<std::string> environment;
     std::vector<std::string> guest;
@@ -36,6 +37,7 @@ void execute(const Options& options, Outcome& outcome) {
     run.environment = options.environment;
     run.machine = options.machine;
     if (!options.engines.empty()) run.machine.engines = read_engines(options.engines);
+    run.machine.timing = parse_timing(options.timing).value_or(true);
     if (options.boot != "cold" && options.boot != "warm")
         throw sim::HostError(fmt::format("--boot is \"{}\"; choose cold or warm", options.boot));
     run.machine.boot = options.boot == "cold" ? rm::BootMode::Cold : rm::BootMode::Warm;
@@ -95,6 +97,7 @@ void add_run(Program& program, Outcome& outcome) {
     sub.option("--driver", options->machine.driver, "driver version");
     sub.option("--seed", options->machine.seed, "schedule; 0 is the nominal one");
     sub.option("--boot", options->boot, "cold: from power-on, through ROM, FWSEC and Booter; warm: the firmware's images are in place");
+    sub.option("--timing", options->timing, std::string(kTimingHelp));
     sub.option("--record", options->record, "write a trace of every crossing to this file");
     sub.option("--journal", options->journal, "write the journal as text to this file");
     sub.option("--timeline", options->timeline, "write what happened when, as JSON for ui.perfetto.dev, to this file");

@@ -43,6 +43,7 @@ pb::Header header_to_proto(const Header& header) {
     out.set_origin(header.origin);
     out.set_cold_boot(header.cold_boot);
     out.set_engines(header.engines);
+    out.set_timing_off(!header.timing);
     for (const std::string& argument : header.command) out.add_command(argument);
     return out;
 }
@@ -58,6 +59,7 @@ Header header_from_proto(const pb::Header& proto) {
     out.seed = proto.seed();
     out.cold_boot = proto.cold_boot();
     out.engines = proto.engines();
+    out.timing = !proto.timing_off();
     out.unicorn_version = proto.unicorn_version();
     out.origin = proto.origin();
     out.command.assign(proto.command().begin(), proto.command().end());

@@ -301,6 +301,7 @@ ImportOutcome play_import(const OpenTrace& open, const PlayOptions& options) {
     if (options.engines.empty() && !header.engines.empty())
         machine_options.engines = parse_engines(header.engines, "engine list of the trace");
     machine_options.seed = options.seed.value_or(header.seed);
+    machine_options.timing = options.timing.value_or(true);
     Machine machine(machine_options);
     if (options.on_start) options.on_start(machine);
     rm::VersionMatch version = rm::find_version(header.driver);

@@ -368,7 +368,8 @@ std::string Divergence::text() const {
 PlayOutcome play_on(const Stage& stage, const OpenTrace& open, const PlayOptions& options) {
     std::unique_ptr<Reader> first = open();
     Schedule schedule = make_schedule(*first);
-    bool same_seed = stage.platform.kernel.seed() == first->header().seed;
+    const bool same_timing = options.timing.value_or(first->header().timing) == first->header().timing;
+    bool same_seed = stage.platform.kernel.seed() == first->header().seed && same_timing;
     std::optional<Closing> closing;
     if (first->closing() != nullptr) closing = *first->closing();
     first.reset();
@@ -395,6 +396,7 @@ PlayOutcome play(const OpenTrace& open, const PlayOptions& options) {
     if (options.engines.empty() && !header.engines.empty())
         machine_options.engines = parse_engines(header.engines, "engine list of the trace");
     machine_options.seed = options.seed.value_or(header.seed);
+    machine_options.timing = options.timing.value_or(header.timing);
     machine_options.boot = header.cold_boot ? rm::BootMode::Cold : rm::BootMode::Warm;
     Machine machine(machine_options);
     if (options.on_start) options.on_start(machine);

@@ -25,6 +25,7 @@ struct Divergence {
 
 struct PlayOptions {
     std::optional<u64> seed;          // default: the recorded one
+    std::optional<bool> timing;       // default: as recorded
     std::optional<u64> stop_before;   // event number: stop there (--goto)
     SimTime poll_limit = SimTime::from_s(10);  // virtual time that a poll waits for its value
     std::function<void(u64 event)> progress;   // before each event
@@ -37,7 +38,7 @@ struct PlayOptions {
 struct PlayOutcome {
     std::optional<Divergence> divergence;
     u64 events_played = 0;
-    bool same_seed = true;
+    bool same_seed = true;          // and the same timing: times and digests are compared
     bool complete = true;           // the trace has a closing record
     bool stopped = false;           // at stop_before
     u64 values_by_time = 0;         // values that are times, which differ under another seed

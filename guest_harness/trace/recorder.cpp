@@ -12,6 +12,7 @@ Header header_for(const MachineOptions& machine, std::string_view origin, std::v
     header.driver = machine.driver;
     header.seed = machine.seed;
     header.cold_boot = machine.boot == rm::BootMode::Cold;
+    header.timing = machine.timing;
     if (!machine.engines.empty()) header.engines = engines_text(machine.engines);
     if (origin == "run") header.unicorn_version = TU104SIM_UNICORN_VERSION;
     header.origin = origin;

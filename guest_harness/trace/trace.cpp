@@ -165,6 +165,7 @@ sim::Digest128 chain_start(const Header& header) {
     out.word(header.command.size());
     for (const std::string& argument : header.command) out.text(argument);
     if (!header.engines.empty()) out.text(header.engines);  // absent from the chains of traces without one
+    if (!header.timing) out.text("timing off");            // the same
     return out.finish();
 }
 

@@ -29,6 +29,7 @@ struct Header {
     u64 seed = 0;
     bool cold_boot = false;
     std::string engines;          // engine list in place of the profile's (engine_list.h); empty: the profile's
+    bool timing = true;           // as MachineOptions::timing
     std::string unicorn_version;  // empty when no CPU was emulated
     std::string origin;           // "run", "hardware", "import"
     std::vector<std::string> command;

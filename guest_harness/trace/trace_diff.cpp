@@ -25,6 +25,7 @@ std::optional<std::string> header_difference(const Header& a, const Header& b) {
     differ("chip", a.chip, b.chip);
     differ("driver", a.driver, b.driver);
     differ("seed", a.seed, b.seed);
+    differ("timing", a.timing ? "on" : "off", b.timing ? "on" : "off");
     differ("origin", a.origin, b.origin);
     differ("program", a.program_version, b.program_version);
     return text.empty() ? std::nullopt : std::optional<std::string>(text);

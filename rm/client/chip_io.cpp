@@ -15,7 +15,7 @@ constexpr SimTime kInvalidateTimeout = SimTime::from_ms(100);
 u32 ChipIo::reg_read(u32 offset) {
     spend(kBarReadCost);
     u64 slow_ps = 0;
-    if (kernel_.faults().fires(gpu::faults::pci_slow, &slow_ps)) spend(SimTime{slow_ps});
+    if (kernel_.faults().fires(gpu::faults::pci_slow, &slow_ps)) owed_ += SimTime{slow_ps};
     u32 value = static_cast<u32>(device_.bar_read(gpu::Bar::Bar0, offset, 4));
     if (value == ~u32{0}) check_lost();
     return value;

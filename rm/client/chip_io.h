@@ -43,7 +43,11 @@ public:
     void invalidate_tlb(gpu::FbPa page_directory, bool hub_only);
 
     // Adds the cost of work that is not a register access.
-    void spend(SimTime cost) { owed_ += cost; }
+    void spend(SimTime cost) {
+        if (timed_) owed_ += cost;
+    }
+    // From now on work costs nothing; what a fault makes slow still is.
+    void take_no_time() { timed_ = false; }
     // Sleeps for what is owed; outside a fiber the debt waits for the next call.
     void settle();
     void visit(sim::StateVisitor& visitor) {
@@ -58,6 +62,7 @@ private:
     gpu::PciDevice& device_;
     SimTime owed_;
     bool lost_ = false;
+    bool timed_ = true;
 };
 
 }  // namespace rm::client

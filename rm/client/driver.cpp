@@ -35,7 +35,9 @@ Driver::Driver(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice
       events_(context_),
       controls_(context_, channels_),
       uvm_(context_, spaces_, memory_, *this),
-      target_(kernel.events().add_target("rm.client", *this)) {}
+      target_(kernel.events().add_target("rm.client", *this)) {
+    if (!options.timing) adapter_.io().take_no_time();
+}
 
 Driver::~Driver() {
     kernel_.events().remove_target(target_);

@@ -14,6 +14,15 @@ namespace rm {
 using gsp::Reply;
 using gsp::Request;
 
+gsp::Timing gsp::timing_for(bool modelled) {
+    if (modelled) return {};
+    return {
+#define GSP_TIMING(name, ps, off_ps) .name = off_ps,
+#include "rm/gsp/timing.def"
+#undef GSP_TIMING
+    };
+}
+
 Gsp::Gsp(sim::Kernel& kernel, const gpu::ChipSpec& spec, const DriverVersion& version, gpu::FirmwareBus& bus)
     : impl_(std::make_unique<Impl>(kernel, spec, version, bus)) {}
 Gsp::~Gsp() = default;
@@ -25,6 +34,7 @@ Gsp::Impl::Impl(sim::Kernel& kernel, const gpu::ChipSpec& spec, const DriverVers
       spec_(spec),
       version_(version),
       bus_(bus),
+      timing_(gsp::timing_for(spec.timing)),
       control_head_(version),
       target_(kernel.events().add_target("rm.gsp", *this)),
       shared_(bus),

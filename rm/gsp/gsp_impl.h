@@ -22,10 +22,12 @@ namespace rm {
 namespace gsp {
 
 struct Timing {
-#define GSP_TIMING(name, ps) u64 name = ps;
+#define GSP_TIMING(name, ps, off_ps) u64 name = ps;
 #include "rm/gsp/timing.def"
 #undef GSP_TIMING
 };
+// `modelled` false: the firmware takes no time to speak of (ChipSpec::timing).
+Timing timing_for(bool modelled);
 
 // Handles that the firmware makes for the driver's own controls. (model) Silicon counts from 0xC1E00000.
 inline constexpr u32 kInternalClient = 0xC1E00004;
@@ -200,7 +202,7 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     const gpu::ChipSpec& spec_;
     const DriverVersion& version_;
     gpu::FirmwareBus& bus_;
-    const gsp::Timing timing_{};
+    const gsp::Timing timing_;
     const gsp::ControlHead control_head_;
     sim::TargetId target_;
 

@@ -65,7 +65,7 @@ class ChipBench final : private HostListener, private IntrTree::MessagePort {
 public:
     static constexpr u64 kPushBytes = u64{8} << 20;
 
-    explicit ChipBench(u64 seed = 0);
+    explicit ChipBench(u64 seed = 0, bool timing = true);
     ~ChipBench();
 
     // Memory
