@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "gpu_model/sm/exec/grid.h"
 #include "guest_harness/cli/command.h"
+#include "guest_harness/cli/sm_tools.h"
 #include "guest_harness/corpus/corpus.h"
 
 namespace harness::cli {
@@ -20,6 +22,7 @@ struct Options {
     std::string golden;
     std::string only;
     bool json = false;
+    SmToolOptions tools;
 };
 
 std::optional<std::string> read_file(const std::filesystem::path& path) {
@@ -69,12 +72,25 @@ nlohmann::ordered_json json_of(const CaseReport& report) {
     return object;
 }
 
+// Lets the tools see every kernel, each with the buffers of its case as allocations.
+void watch_with(SmTools& tools, corpus::Runner& runner) {
+    if (!tools.wanted()) return;
+    runner.watch([&tools](const corpus::WatchedLaunch& launch, gpu::sm::GridRun& grid) {
+        std::vector<SmTools::Allocation> allocations;
+        for (const auto& region : launch.regions) allocations.push_back({region.name, region.va, region.bytes});
+        tools.next_launch(launch.kernel, allocations);
+        if (tools.wants_timing()) grid.enable_timing();
+        for (gpu::sm::GridObserver* observer : tools.observers()) grid.add_observer(*observer);
+    });
+}
+
 // Runs what the options choose; the reports in order of variant and case.
-std::vector<CaseReport> run_cases(const Options& options) {
+std::vector<CaseReport> run_cases(const Options& options, SmTools& tools) {
     const std::filesystem::path folder(options.folder);
     const corpus::Corpus all = corpus::parse_cases(need_file(folder / "cases.json"));
     const corpus::Golden golden(find_golden(options));
     corpus::Runner runner(gpu::sm::best_lane_target());
+    watch_with(tools, runner);
     std::vector<CaseReport> reports;
     Progress progress("running case");
     for (const std::string& variant : all.variants) {
@@ -95,6 +111,7 @@ std::vector<CaseReport> run_cases(const Options& options) {
             if (!cubins[item.module]) continue;
             reports.push_back(runner.run(item, variant, *cubins[item.module], &golden));
             progress.at(reports.size());
+            if (tools.stopped()) return reports;
         }
     }
     if (reports.empty()) throw sim::HostError("no case to run: no cubin was found, or --only names no case");
@@ -114,8 +131,13 @@ void add_corpus(Program& program, Outcome& outcome) {
     sub.option("--golden", options->golden, "hardware's results (golden.bin)");
     sub.option("--only", options->only, "run this case only");
     sub.flag("--json", options->json, "print one JSON object");
+    add_sm_tool_options(sub, options->tools);
     sub.action([options, &outcome] {
-        const std::vector<CaseReport> reports = run_cases(*options);
+        SmTools tools(options->tools);
+        const std::vector<CaseReport> reports = run_cases(*options, tools);
+        const SmTools::Result watched = tools.finish();
+        for (const std::string& note : watched.notes) tell("tu104sim: " + note + "\n");
+        for (const std::string& found : watched.found) tell("found: " + found + "\n");
         std::map<std::string_view, u64> totals;
         u64 bad = 0;
         nlohmann::ordered_json cases = nlohmann::ordered_json::array();
@@ -128,7 +150,7 @@ void add_corpus(Program& program, Outcome& outcome) {
                 print_case(report);
             }
         }
-        if (bad != 0) outcome.exit_code = kFailed;
+        if (bad != 0 || !watched.found.empty()) outcome.exit_code = kFailed;
         if (options->json) {
             nlohmann::ordered_json object;
             for (const auto& [name, count] : totals) object["totals"][std::string(name)] = count;

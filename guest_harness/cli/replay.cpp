@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "guest_harness/cli/command.h"
+#include "guest_harness/cli/sm_tools.h"
 #include "guest_harness/engine_list.h"
 #include "guest_harness/fault_plan.h"
 #include "guest_harness/timeline.h"
@@ -24,6 +25,7 @@ struct Options {
     std::string timing;
     u64 stop_before = kNoEvent;
     EndOptions end;
+    SmToolOptions tools;
 };
 
 // A recording of another machine: statuses are compared, and replies by rule.
@@ -66,7 +68,9 @@ void execute(const Options& options, Outcome& outcome) {
     Timeline timeline;
     std::vector<PlannedFault> plan;
     if (!options.faults.empty()) plan = read_fault_plan(options.faults);
+    SmTools tools(options.tools);
     play.on_start = [&](Machine& machine) {
+        tools.attach(machine);
         arm_faults(machine.kernel(), plan);
         sim::set_failure_context(&machine.kernel());
         if (journal) machine.kernel().journal().add_sink(*journal);
@@ -92,6 +96,11 @@ void execute(const Options& options, Outcome& outcome) {
         return;
     }
     trace::PlayOutcome result = trace::play(open, play);
+    const SmTools::Result watched = tools.finish();
+    for (const std::string& note : watched.notes) tell("tu104sim: " + note + "\n");
+    for (const std::string& found : watched.found) tell("found: " + found + "\n");
+    // A breakpoint ends the replay before the recording's end.
+    if (tools.stopped()) result.divergence.reset();
     if (journal) journal->close();
     if (!options.timeline.empty()) write_whole(options.timeline, timeline.perfetto());
     End end;
@@ -100,6 +109,9 @@ void execute(const Options& options, Outcome& outcome) {
     if (result.divergence) {
         end.exit_code = kFailed;
         end.failure = fmt::format("{}: the replay diverges at {}\n{}", options.trace, result.divergence->text(), state);
+    } else if (!watched.found.empty()) {
+        end.exit_code = kFailed;
+        end.failure = "the checks of --check found something";
     } else if (result.any_invented) {
         end.exit_code = kUnmodelled;
     }
@@ -128,6 +140,7 @@ void add_replay(Program& program, Outcome& outcome) {
     sub.option("--faults", options->faults, "fault plan: what goes wrong on purpose, and when");
     sub.option("--engines", options->engines, "engine list (JSON) in place of the recorded one");
     sub.option("--goto", options->stop_before, "stop before this event and tell the machine's state");
+    add_sm_tool_options(sub, options->tools);
     add_end_options(sub, options->end);
     sub.action([options, &outcome] { execute(*options, outcome); });
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "guest_harness/cli/command.h"
+#include "guest_harness/cli/sm_tools.h"
 #include "guest_harness/engine_list.h"
 #include "guest_harness/fault_plan.h"
 #include "guest_harness/timeline.h"
@@ -28,6 +29,7 @@ struct Options {
     std::vector<std::string> environment;
     std::vector<std::string> guest;
     EndOptions end;
+    SmToolOptions tools;
 };
 
 void execute(const Options& options, Outcome& outcome) {
@@ -64,7 +66,9 @@ void execute(const Options& options, Outcome& outcome) {
     Timeline timeline;
     std::vector<PlannedFault> plan;
     if (!options.faults.empty()) plan = read_fault_plan(options.faults);
+    SmTools tools(options.tools);
     run.on_start = [&](Machine& machine) {
+        tools.attach(machine);
         arm_faults(machine.kernel(), plan);
         if (recorder) recorder->attach(machine);
         if (journal) machine.kernel().journal().add_sink(*journal);
@@ -79,6 +83,14 @@ void execute(const Options& options, Outcome& outcome) {
     if (recorder) recorder->close();
     if (journal) journal->close();
     if (!options.timeline.empty()) write_whole(options.timeline, timeline.perfetto());
+    const SmTools::Result watched = tools.finish();
+    for (const std::string& note : watched.notes) tell("tu104sim: " + note + "\n");
+    for (const std::string& found : watched.found) tell("found: " + found + "\n");
+    if (tools.stopped()) result.exit_code = kAsExpected;
+    if (!watched.found.empty() && result.exit_code == kAsExpected) {
+        result.exit_code = kFailed;
+        result.reason = "the checks of --check found something";
+    }
     outcome.exit_code = result.exit_code;
     std::string failure = result.exit_code == kAsExpected ? std::string() : result.reason;
     if (!failure.empty() && !result.last_calls.empty())
@@ -105,6 +117,7 @@ void add_run(Program& program, Outcome& outcome) {
     sub.option("--env", options->environment, "NAME=VALUE for the guest (the host's environment never reaches it)");
     sub.option("--time-limit", options->time_limit_ms, "stop after so many milliseconds of virtual time");
     add_end_options(sub, options->end);
+    add_sm_tool_options(sub, options->tools);
     sub.option("guest", options->guest, "guest program and its arguments, after --", Need::Required);
     sub.action([options, &outcome] { execute(*options, outcome); });
 }

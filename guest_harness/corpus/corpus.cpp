@@ -163,8 +163,21 @@ CaseReport Runner::run(const Case& item, const std::string& variant, const Cubin
     if (std::string wrong = sm::check_launch(launch); !wrong.empty()) return fail("launch refused: " + wrong);
     const StillClock clock;
     sm::GridRun grid(launch, memory, code_, clock);
+    if (watch_) {
+        WatchedLaunch watched;
+        watched.kernel = item.kernel;
+        watched.regions.push_back({"the cubin's image", kImageBase, image.bytes.size()});
+        watched.regions.push_back({"constant bank 0", kBank0Base, bank0.size()});
+        for (const auto& [name, va] : addresses) watched.regions.push_back({name, va, buffers[name].size()});
+        watch_(watched, grid);
+    }
     const sm::GridState state = grid.run(kInstructionsMax);
     report.instructions = grid.instructions();
+    if (state == sm::GridState::Paused) {
+        report.verdict = CaseReport::Verdict::NotCompared;
+        report.detail = "held at a breakpoint";
+        return report;
+    }
     if (state == sm::GridState::Trapped) return fail(grid.trap().describe());
     if (state == sm::GridState::Deadlocked) return fail("every warp waits for a barrier");
     if (state == sm::GridState::Running)

@@ -2,11 +2,28 @@
 // hardware computed.
 #pragma once
 
+#include <functional>
+
 #include "gpu_model/sm/cubin.h"
 #include "gpu_model/sm/exec/code_cache.h"
 #include "guest_harness/corpus/cases.h"
 
+namespace gpu::sm {
+class GridRun;
+}
+
 namespace harness::corpus {
+
+// A launch that is about to run, for tools that watch it.
+struct WatchedLaunch {
+    struct Region {
+        std::string name;
+        u64 va = 0;
+        u64 bytes = 0;
+    };
+    std::string kernel;
+    std::vector<Region> regions;  // buffers and the cubin's image
+};
 
 struct CaseReport {
     enum class Verdict : u8 {
@@ -35,8 +52,13 @@ public:
     // golden: nullptr runs only. cubin: the module's variant.
     CaseReport run(const Case& item, const std::string& variant, const gpu::Cubin& cubin, const Golden* golden);
 
+    // Called before each grid runs: adds observers, enables timing.
+    using Watch = std::function<void(const WatchedLaunch& launch, gpu::sm::GridRun& grid)>;
+    void watch(Watch watch) { watch_ = std::move(watch); }
+
 private:
     gpu::sm::CodeCache code_;
+    Watch watch_;
 };
 
 }  // namespace harness::corpus

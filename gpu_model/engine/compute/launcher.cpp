@@ -1,4 +1,4 @@
-// The life of a launch. Times are this model's: set-up, issue slots of the SMs in use, end. (model)
+// The life of a launch. Times: set-up, what the SMs take (sm/timing.h), end. Without timing a slice takes a picosecond.
 #include "gpu_model/engine/compute/launcher.h"
 
 #include <fmt/format.h>
@@ -6,12 +6,12 @@
 #include <algorithm>
 
 #include "gpu_model/mem/reduction.h"
+#include "gpu_model/sm/timing.h"
 
 namespace gpu {
 namespace {
 
 constexpr u8 kClientGpcT1 = 0x00;  // NV_PFAULT_CLIENT_GPC_T1_0: the SM's data
-constexpr u32 kIssueSlotsPerSm = 4;
 constexpr u64 kPsPerMs = 1'000'000'000;
 
 constexpr Reduction kReduction[] = {Reduction::Iadd, Reduction::Imin, Reduction::Imax, Reduction::Inc,
@@ -23,19 +23,6 @@ u64 cycles_to_ps(u64 cycles, u64 clock_khz) {
 
 u64 block_count(const sm::KernelLaunch& launch) {
     return u64{launch.grid[0]} * launch.grid[1] * launch.grid[2];
-}
-
-// Cycles of the SMs in use for as many warp instructions: a warp issues at most every fourth cycle, an SM four warps a
-// cycle. (model)
-u64 issue_cycles(const sm::KernelLaunch& launch, u64 instructions, u32 sm_count) {
-    constexpr u64 cycles_between = 4, warps_per_sm_max = 32;
-    const u64 blocks = std::max<u64>(block_count(launch), 1);
-    const u64 threads = u64{launch.block[0]} * launch.block[1] * launch.block[2];
-    const u64 warps = (threads + sm::kLanes - 1) / sm::kLanes;
-    const u64 sms = std::min<u64>(sm_count, blocks);
-    const u64 warps_per_sm = std::min(warps_per_sm_max, warps * ((blocks + sms - 1) / sms));
-    const u64 issuing = std::min(warps_per_sm, cycles_between * kIssueSlotsPerSm);
-    return instructions * cycles_between / (issuing * sms) + 1;
 }
 
 void put(std::span<u8> out, u64 value) {
@@ -103,6 +90,7 @@ void GridLauncher::make_grid(Job& job) {
                                          client(job, kClientGpcGcc));
     const sm::KernelLaunch launch = make_launch(job.qmd, job.windows, parts_.spec.sm_count);
     job.grid = std::make_unique<sm::GridRun>(launch, *job.port, code_, kernel_clock_, &blocks_);
+    if (parts_.timing.modelled) job.grid->enable_timing();
     for (sm::GridObserver* observer : observers_) job.grid->add_observer(*observer);
 }
 
@@ -127,10 +115,11 @@ void GridLauncher::on_event(u32 op, u64 arg) {
 
 void GridLauncher::slice(Job& job) {
     if (!job.grid) make_grid(job);
-    const u64 before = job.grid->instructions();
+    const sm::SmTiming* timing = job.grid->timing();
+    const u64 before = timing == nullptr ? 0 : timing->elapsed();
     const sm::GridState state = job.grid->run(kSliceInstructions);
-    const u64 cycles = issue_cycles(job.grid->launch(), job.grid->instructions() - before, parts_.spec.sm_count);
-    const u64 spent_ps = cycles_to_ps(cycles, parts_.timing.sm_clock_khz);
+    const u64 spent_ps =
+        timing == nullptr ? 1 : cycles_to_ps(timing->elapsed() - before + 1, parts_.timing.sm_clock_khz);
     switch (state) {
         case sm::GridState::Running:
             begin(job, spent_ps);
@@ -228,8 +217,14 @@ void GridLauncher::on_fault_replay(const TlbInvalidate& request) {
     }
 }
 
-// Values are the client's and never invented; a size that reads as zero is worth a word.
+// Values are the client's and never invented; a size that reads as zero is worth a word, and so is code that reads a
+// register too early.
 void GridLauncher::lint(const Job& job) {
+    if (const sm::SmTiming* timing = job.grid->timing()) {
+        for (const sm::Hazard& hazard : timing->hazards())
+            parts_.kernel.journal().note(
+                parts_.kernel.now(), fmt::format("lint: the kernel at 0x{:x}: {}", job.grid->launch().entry, hazard.describe()));
+    }
     constexpr std::string_view names[sm::GridRun::kSizeWords] = {"block x", "block y", "block z",
                                                                  "grid x",  "grid y",  "grid z"};
     for (u32 word = 0; word < sm::GridRun::kSizeWords; ++word) {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "gpu_model/sm/timing.h"
+
 namespace gpu::sm {
 namespace {
 
@@ -99,13 +101,19 @@ GridRun::~GridRun() {
     for (GridObserver* observer : observers_) observer->on_grid_end(*this);
 }
 
-u32 GridRun::resident_max() const {
+u32 GridRun::blocks_per_sm() const {
     const u32 threads = launch_.block[0] * launch_.block[1] * launch_.block[2];
     const u32 warps = (threads + kLanes - 1) / kLanes;
     u32 blocks = std::min(kBlocksPerSm, kWarpsPerSm / warps);
     blocks = std::min(blocks, kRegistersPerSm / (launch_.registers * warps * kLanes));
     if (launch_.shared_bytes != 0) blocks = std::min(blocks, kSharedPerSm / launch_.shared_bytes);
-    const u64 on_chip = u64{std::max(blocks, u32{1})} * launch_.sm_count;
+    return std::max(blocks, u32{1});
+}
+
+u32 GridRun::resident_max() const {
+    const u32 threads = launch_.block[0] * launch_.block[1] * launch_.block[2];
+    const u32 warps = (threads + kLanes - 1) / kLanes;
+    const u64 on_chip = u64{blocks_per_sm()} * launch_.sm_count;
     const u64 local = (u64{launch_.local_low_bytes} + launch_.local_high_bytes) * warps * kLanes;
     const u64 by_local = local == 0 ? on_chip : std::max<u64>(kLocalBytesAtOnce / local, 1);
     return static_cast<u32>(std::min(on_chip, by_local));
@@ -256,6 +264,15 @@ Slot* GridRun::lookup() {
     if (slot.run == nullptr) [[unlikely]]
         code_.decode(*page_, index);
     return &slot;
+}
+
+u64 GridRun::cycles() const {
+    return timing_ ? timing_->now() : instructions_ + turn_instructions_;
+}
+
+void GridRun::enable_timing() {
+    timing_ = std::make_unique<SmTiming>(launch_, blocks_per_sm());
+    observers_.insert(observers_.begin(), timing_.get());
 }
 
 void GridRun::add_observer(GridObserver& observer) {

@@ -19,6 +19,8 @@ class StateVisitor;
 
 namespace gpu::sm {
 
+class SmTiming;
+
 // Blocks that have ended, kept for the next ones: of one grid, or of all grids of an engine.
 using BlockPool = std::vector<std::unique_ptr<Cta>>;
 
@@ -53,8 +55,11 @@ public:
     u64 id() const { return exec_.epoch; }
     SmMemory& memory() { return memory_; }
     const SmClock& clock() const { return clock_; }
-    // What SR_CLOCK reads. One warp instruction counts as one cycle. (model)
-    u64 cycles() const { return instructions_ + turn_instructions_; }
+    // What SR_CLOCK reads. Without timing one warp instruction counts as one cycle. (model)
+    u64 cycles() const;
+    // Counts cycles from now on (sm/timing.h). Before the first run().
+    void enable_timing();
+    const SmTiming* timing() const { return timing_.get(); }  // nullptr: not enabled
 
     // Plain memory of an access inside one page, or nullptr: then read() or write() must be used.
     u8* global(u64 va, bool for_write) {
@@ -107,6 +112,7 @@ private:
     void run_warp(Cta& cta, Warp& warp, u64 budget);
     bool pick_group(Warp& warp);
     Slot* lookup();
+    u32 blocks_per_sm() const;
     u32 resident_max() const;
     void visit_block(sim::StateVisitor& visitor, Cta& cta);
 
@@ -120,6 +126,7 @@ private:
     std::vector<std::unique_ptr<Cta>> resident_;
     BlockPool own_pool_;
     BlockPool& spare_;
+    std::unique_ptr<SmTiming> timing_;
     std::vector<GridObserver*> observers_;
     bool begun_ = false;  // observers know of the grid
     // The instruction that an observer held: it may run now.

@@ -1,5 +1,6 @@
 // Saving and loading a running grid. Loading trusts nothing that the executor would index with.
 #include "gpu_model/sm/exec/grid.h"
+#include "gpu_model/sm/timing.h"
 #include "sim/state_visitor.h"
 
 namespace gpu::sm {
@@ -146,6 +147,7 @@ void GridRun::visit(sim::StateVisitor& visitor) {
         next_block_ = next;
     }
     for (const auto& cta : resident_) visit_block(visitor, *cta);
+    if (timing_) visitor.field("timing", *timing_);
 }
 
 }  // namespace gpu::sm
