@@ -52,17 +52,22 @@ inline void store_le32(std::span<u8> bytes, u64 offset, u32 value) {
     for (unsigned i = 0; i < sizeof(u32); ++i) bytes[offset + i] = static_cast<u8>(extract_bits(value, 8 * i + 7, 8 * i));
 }
 
+// Writes the head of an image whose payload is in place, at kPayloadOffset. Precondition: it fits kBytesMax.
+inline void seal(Kind kind, std::span<u8> image) {
+    store_le64(image, 0, kMarker);
+    store_le32(image, 8, static_cast<u32>(kind));
+    store_le32(image, 12, static_cast<u32>(image.size()));
+    store_le64(image, kHeadBytes, kSecondMarker);
+    Digest128 digest = digest_bytes(image.subspan(kHeadBytes), static_cast<u64>(kind));
+    store_le64(image, 16, digest.low);
+    store_le64(image, 24, digest.high);
+}
+
 // The payload behind its head. Precondition: it fits kBytesMax.
 inline std::vector<u8> make(Kind kind, std::span<const u8> payload) {
     std::vector<u8> out(kPayloadOffset + payload.size());
-    store_le64(out, 0, kMarker);
-    store_le32(out, 8, static_cast<u32>(kind));
-    store_le32(out, 12, static_cast<u32>(out.size()));
-    store_le64(out, kHeadBytes, kSecondMarker);
     std::copy(payload.begin(), payload.end(), out.begin() + kPayloadOffset);
-    Digest128 digest = digest_bytes(std::span<const u8>(out).subspan(kHeadBytes), static_cast<u64>(kind));
-    store_le64(out, 16, digest.low);
-    store_le64(out, 24, digest.high);
+    seal(kind, out);
     return out;
 }
 

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <map>
+#include <span>
+#include <vector>
 
 #include "rm/abi/classes.h"
 #include "rm/abi/controls.h"
@@ -146,12 +147,12 @@ constexpr DriverVersion kVersions[] = {
 const DriverVersion& node_row(Node node) { return kVersions[static_cast<std::size_t>(node)]; }
 
 // The first row found on the way from `version` to the root that satisfies `matches`.
-template <typename Rows, typename Matches>
-auto find_delta(const DriverVersion& version, const Rows& rows, Matches matches) -> decltype(&*std::begin(rows)) {
+template <typename Row, typename Matches>
+const Row* find_delta(const DriverVersion& version, std::span<const Row* const> rows, Matches matches) {
     const DriverVersion* at = &version;
     while (true) {
-        for (const auto& row : rows) {
-            if (row.node == at->node && matches(row)) return &row;
+        for (const Row* row : rows) {
+            if (row->node == at->node && matches(*row)) return row;
         }
         if (at->parent == at->node) return nullptr;
         at = &node_row(at->parent);
@@ -159,35 +160,44 @@ auto find_delta(const DriverVersion& version, const Rows& rows, Matches matches)
 }
 
 // Rows by what they are looked up by; those of one key keep their order.
-template <typename Key, typename Row, std::size_t N>
-std::map<Key, std::vector<Row>> grouped(const Row (&rows)[N], Key Row::*key) {
-    std::map<Key, std::vector<Row>> out;
-    for (const Row& row : rows) out[row.*key].push_back(row);
-    return out;
-}
-
 template <typename Key, typename Row>
-const std::vector<Row>& rows_of(const std::map<Key, std::vector<Row>>& groups, const Key& key) {
-    static const std::vector<Row> none;
-    auto it = groups.find(key);
-    return it == groups.end() ? none : it->second;
-}
+class Index {
+public:
+    using Rows = std::span<const Row* const>;
 
-const std::vector<FieldDelta>& fields_of(std::string_view name) {
-    static const auto groups = grouped(kFields, &FieldDelta::name);
-    return rows_of(groups, name);
+    template <std::size_t N>
+    Index(const Row (&rows)[N], Key Row::*key) : key_(key) {
+        for (const Row& row : rows) sorted_.push_back(&row);
+        std::stable_sort(sorted_.begin(), sorted_.end(), [key](const Row* a, const Row* b) { return a->*key < b->*key; });
+    }
+    Rows operator[](const Key& wanted) const {
+        auto less = [this](const Row* row, const Key& than) { return row->*key_ < than; };
+        auto first = std::lower_bound(sorted_.begin(), sorted_.end(), wanted, less);
+        auto last = first;
+        while (last != sorted_.end() && (*last)->*key_ == wanted) ++last;
+        return {first, last};
+    }
+
+private:
+    Key Row::*key_;
+    std::vector<const Row*> sorted_;
+};
+
+std::span<const FieldDelta* const> fields_of(std::string_view name) {
+    static const Index index(kFields, &FieldDelta::name);
+    return index[name];
 }
-const std::vector<StructDelta>& structs_of(std::string_view name) {
-    static const auto groups = grouped(kStructs, &StructDelta::name);
-    return rows_of(groups, name);
+std::span<const StructDelta* const> structs_of(std::string_view name) {
+    static const Index index(kStructs, &StructDelta::name);
+    return index[name];
 }
-const std::vector<NumberDelta>& controls_of(u32 id) {
-    static const auto groups = grouped(kControls, &NumberDelta::id);
-    return rows_of(groups, id);
+std::span<const NumberDelta* const> controls_of(u32 id) {
+    static const Index index(kControls, &NumberDelta::id);
+    return index[id];
 }
-const std::vector<NumberDelta>& allocs_of(u32 id) {
-    static const auto groups = grouped(kAllocs, &NumberDelta::id);
-    return rows_of(groups, id);
+std::span<const NumberDelta* const> allocs_of(u32 id) {
+    static const Index index(kAllocs, &NumberDelta::id);
+    return index[id];
 }
 constexpr auto any_row = [](const auto&) { return true; };
 
@@ -291,8 +301,8 @@ void each_field(const DriverVersion& version, std::string_view struct_name, cons
 bool same_as_root(const DriverVersion& version, std::string_view struct_name) {
     if (version.parent == version.node) return true;
     for (const DriverVersion* at = &version; at->parent != at->node; at = &node_row(at->parent))
-        for (const StructDelta& row : structs_of(struct_name))
-            if (row.node == at->node) return false;
+        for (const StructDelta* row : structs_of(struct_name))
+            if (row->node == at->node) return false;
     const abi::StructRow* layout = abi::find_struct(struct_name);
     if (layout == nullptr) return true;
     return std::all_of(layout->fields.begin(), layout->fields.end(), [&](const abi::FieldRow& row) {

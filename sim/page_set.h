@@ -3,32 +3,12 @@
 #pragma once
 
 #include <bit>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <new>
 
 #include "sim/types.h"
+#include "sim/zero_array.h"
 
 namespace sim {
-
-// Words that are zero and cost the host nothing until touched: calloc leaves fresh pages to the kernel.
-class ZeroWords {
-public:
-    explicit ZeroWords(u64 count) : count_(count), words_(static_cast<u64*>(std::calloc(count, sizeof(u64)))) {
-        if (words_ == nullptr) throw std::bad_alloc();
-    }
-    u64 size() const { return count_; }
-    u64& operator[](u64 index) { return words_.get()[index]; }
-    u64 operator[](u64 index) const { return words_.get()[index]; }
-
-private:
-    struct Free {
-        void operator()(u64* words) const { std::free(words); }
-    };
-    u64 count_;
-    std::unique_ptr<u64, Free> words_;
-};
 
 class PageSet {
 public:
@@ -80,7 +60,7 @@ private:
         }
     }
 
-    static void fill(ZeroWords& bits, u64 first, u64 last) {
+    static void fill(ZeroArray<u64>& bits, u64 first, u64 last) {
         u64 first_mask = ~u64{0} << (first % kWordBits);
         u64 last_mask = ~u64{0} >> (kWordBits - 1 - last % kWordBits);
         u64 first_word = first / kWordBits;
@@ -94,8 +74,8 @@ private:
         bits[last_word] |= last_mask;
     }
 
-    ZeroWords words_;
-    ZeroWords summary_;
+    ZeroArray<u64> words_;
+    ZeroArray<u64> summary_;
 };
 
 }  // namespace sim

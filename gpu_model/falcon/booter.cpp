@@ -73,8 +73,8 @@ BootPrograms::Result BootPrograms::identify(const Falcon& sec2, Program& program
         return BootFailure{BootError::EntryPoint, fmt::format("NV_PFALCON_FALCON_BOOTVEC is {:#x}, and no program begins there in IMEM",
                                                               sec2.bootvec())};
     }
-    std::vector<u8> code = sec2.imem_bytes(0, Falcon::kMemoryBytes);
-    std::vector<u8> data = sec2.dmem_bytes(0, Falcon::kMemoryBytes);
+    std::span<const u8> code = sec2.imem_stored();
+    std::span<const u8> data = sec2.dmem_stored();
     Verdict load = signed_image::verify(Kind::BooterLoadCode, code);
     Verdict unload = signed_image::verify(Kind::BooterUnloadCode, code);
     if (load == Verdict::Foreign) {

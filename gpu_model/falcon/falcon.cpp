@@ -3,6 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
+#include "gpu_model/signed_image.h"
+
 namespace gpu {
 
 namespace {
@@ -19,8 +24,7 @@ constexpr u32 kRoutedToHost =
 }  // namespace
 
 Falcon::Falcon(sim::Kernel& kernel, std::string_view name, u32 base, std::span<const RegRow> extra, FalconOwner& owner)
-    : kernel_(kernel), base_(base), owner_(owner), block_(kernel, name, {{kFalconRows, base}, {extra, 0}}),
-      imem_(kMemoryBytes / 4), dmem_(kMemoryBytes / 4) {
+    : kernel_(kernel), base_(base), owner_(owner), block_(kernel, name, {{kFalconRows, base}, {extra, 0}}) {
     hook_interrupts();
     hook_memory();
     block_.on_access(
@@ -86,16 +90,18 @@ void Falcon::hook_memory() {
                      [this](u32 i, u32 value) { imem_tags_[i] = value; });
 }
 
-u32 Falcon::port_read(Port& port, const std::vector<u32>& memory) {
+u32 Falcon::port_read(Port& port, const Memory& memory) {
     u32 address = PORT_ADDRESS::get(port.control);
     if (AINCR::get(port.control) != 0) port.control = PORT_ADDRESS::set(port.control, u64{address} + 1);
-    return memory[address % memory.size()];
+    return signed_image::load_le32(memory.bytes.all(), u64{address} * sizeof(u32) % kMemoryBytes);
 }
 
-void Falcon::port_write(Port& port, std::vector<u32>& memory, u32 value) {
+void Falcon::port_write(Port& port, Memory& memory, u32 value) {
     u32 address = PORT_ADDRESS::get(port.control);
     if (AINCW::get(port.control) != 0) port.control = PORT_ADDRESS::set(port.control, u64{address} + 1);
-    memory[address % memory.size()] = value;
+    u8 word[sizeof(u32)];
+    signed_image::store_le32(word, 0, value);
+    memory.store(static_cast<u32>(u64{address} * sizeof(u32) % kMemoryBytes), word);
 }
 
 u32 Falcon::bootvec() const { return block_.get(at(NV_PFALCON_FALCON_BOOTVEC)); }
@@ -105,27 +111,18 @@ bool Falcon::physical_dma_allowed() const {
            NV_PFALCON_FALCON_DMACTL_REQUIRE_CTX::get(block_.get(at(NV_PFALCON_FALCON_DMACTL))) == 0;
 }
 
-std::vector<u8> Falcon::bytes_of(const std::vector<u32>& memory, u32 offset, u32 bytes) {
-    std::vector<u8> out;
-    for (u64 i = offset; i < u64{offset} + bytes && i < kMemoryBytes; ++i) {
-        unsigned shift = static_cast<unsigned>(i % 4 * 8);
-        out.push_back(static_cast<u8>(extract_bits(memory[i / 4], shift + 7, shift)));
-    }
-    return out;
+std::span<const u8> Falcon::bytes_of(const Memory& memory, u32 offset, u32 bytes) {
+    u32 from = std::min(offset, kMemoryBytes);
+    return memory.bytes.all().subspan(from, std::min(bytes, kMemoryBytes - from));
 }
 
-namespace {
-void store_words(std::vector<u32>& memory, u32 offset, std::span<const u8> bytes) {
-    for (u64 i = 0; i < bytes.size(); ++i) {
-        u32& word = memory[(offset + i) / 4];
-        unsigned shift = static_cast<unsigned>((offset + i) % 4 * 8);
-        word = (word & ~(u32{0xFF} << shift)) | u32{bytes[i]} << shift;
-    }
+void Falcon::Memory::store(u32 offset, std::span<const u8> from) {
+    std::copy(from.begin(), from.end(), bytes.all().subspan(offset).begin());
+    stored = std::max(stored, static_cast<u32>(offset + from.size()));
 }
-}  // namespace
 
-void Falcon::store_imem(u32 offset, std::span<const u8> bytes) { store_words(imem_, offset, bytes); }
-void Falcon::store_dmem(u32 offset, std::span<const u8> bytes) { store_words(dmem_, offset, bytes); }
+void Falcon::store_imem(u32 offset, std::span<const u8> bytes) { imem_.store(offset, bytes); }
+void Falcon::store_dmem(u32 offset, std::span<const u8> bytes) { dmem_.store(offset, bytes); }
 
 std::optional<u32> Falcon::block_of_tag(u32 tag) const {
     for (u32 block = 0; block < kBlocks; ++block)
@@ -180,8 +177,8 @@ void Falcon::reset() {
     imem_ports_ = dmem_ports_ = {};
     imem_tags_ = {};
     blocks_ = {};
-    imem_.assign(imem_.size(), 0);
-    dmem_.assign(dmem_.size(), 0);
+    if (imem_.stored != 0) imem_ = {};
+    if (dmem_.stored != 0) dmem_ = {};
     update_interrupt();
 }
 
@@ -189,6 +186,16 @@ void Falcon::Block::visit(sim::StateVisitor& visitor) {
     visitor.field("tag", tag);
     visitor.field("written", written);
     visitor.field("secure", secure);
+}
+
+void Falcon::Memory::visit(sim::StateVisitor& visitor) {
+    std::vector<u8> copy;
+    if (!visitor.loading()) copy.assign(bytes.all().begin(), bytes.all().begin() + stored);
+    visitor.field("stored", copy);
+    if (!visitor.loading()) return;
+    if (copy.size() > kMemoryBytes) return visitor.fail("stored", "more than a falcon's memory holds");
+    *this = {};
+    store(0, copy);
 }
 
 void Falcon::visit(sim::StateVisitor& visitor) {
@@ -201,17 +208,8 @@ void Falcon::visit(sim::StateVisitor& visitor) {
     visitor.field("dmem_ports", dmem_ports_);
     visitor.field("imem_tags", imem_tags_);
     visitor.field("blocks", blocks_);
-    auto memory = [&visitor](std::string_view name, std::vector<u32>& words) {
-        bool empty = true;
-        for (u32 word : words) empty = empty && word == 0;
-        std::vector<u32> copy = empty ? std::vector<u32>{} : words;
-        visitor.field(name, copy);
-        if (!visitor.loading()) return;
-        copy.resize(words.size());
-        words = copy;
-    };
-    memory("imem", imem_);
-    memory("dmem", dmem_);
+    visitor.field("imem", imem_);
+    visitor.field("dmem", dmem_);
 }
 
 }  // namespace gpu

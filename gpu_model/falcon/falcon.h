@@ -6,11 +6,11 @@
 #include <array>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "gpu_model/bus/register_unit.h"
 #include "gpu_model/regs/reg_block.h"
 #include "gpu_model/regs/regs.h"
+#include "sim/zero_array.h"
 
 namespace gpu {
 
@@ -54,8 +54,12 @@ public:
     u32 transcfg(u32 context) const;  // precondition: context < 8
     bool physical_dma_allowed() const;
     // Memory as bytes, for whoever plays the program: instruction memory, data memory.
-    std::vector<u8> imem_bytes(u32 offset, u32 bytes) const { return bytes_of(imem_, offset, bytes); }
-    std::vector<u8> dmem_bytes(u32 offset, u32 bytes) const { return bytes_of(dmem_, offset, bytes); }
+    // Clipped to the memory's end.
+    std::span<const u8> imem_bytes(u32 offset, u32 bytes) const { return bytes_of(imem_, offset, bytes); }
+    std::span<const u8> dmem_bytes(u32 offset, u32 bytes) const { return bytes_of(dmem_, offset, bytes); }
+    // All up to the last byte that was stored since the last reset; what is behind is zero.
+    std::span<const u8> imem_stored() const { return bytes_of(imem_, 0, imem_.stored); }
+    std::span<const u8> dmem_stored() const { return bytes_of(dmem_, 0, dmem_.stored); }
     // What a program's own DMA stores. Precondition: inside the memory, multiple of four.
     void store_imem(u32 offset, std::span<const u8> bytes);
     void store_dmem(u32 offset, std::span<const u8> bytes);
@@ -81,14 +85,20 @@ private:
         bool secure = false;
         void visit(sim::StateVisitor& visitor);
     };
-    static std::vector<u8> bytes_of(const std::vector<u32>& memory, u32 offset, u32 bytes);
+    struct Memory {
+        sim::ZeroArray<u8> bytes{kMemoryBytes};
+        u32 stored = 0;  // bytes up to the end of the last store
+        void store(u32 offset, std::span<const u8> from);
+        void visit(sim::StateVisitor& visitor);
+    };
+    static std::span<const u8> bytes_of(const Memory& memory, u32 offset, u32 bytes);
     u32 at(u32 relative) const { return base_ + relative; }
     void hook_interrupts();
     void hook_memory();
     void start(u32 value);
     void update_interrupt();
-    u32 port_read(Port& port, const std::vector<u32>& memory);
-    void port_write(Port& port, std::vector<u32>& memory, u32 value);
+    u32 port_read(Port& port, const Memory& memory);
+    void port_write(Port& port, Memory& memory, u32 value);
 
     sim::Kernel& kernel_;
     u32 base_;
@@ -102,8 +112,8 @@ private:
     std::array<Port, kPorts> dmem_ports_{};
     std::array<u32, kPorts> imem_tags_{};
     std::array<Block, kBlocks> blocks_{};
-    std::vector<u32> imem_;
-    std::vector<u32> dmem_;
+    Memory imem_;
+    Memory dmem_;
 };
 
 }  // namespace gpu

@@ -91,7 +91,7 @@ BootPrograms::Result BootPrograms::check_loader(const Falcon& gsp) {
                                        vector, vector / Falcon::kBlockBytes)};
     }
     u32 offset = *block * Falcon::kBlockBytes;
-    std::vector<u8> loader = gsp.imem_bytes(offset, Falcon::kMemoryBytes - offset);
+    std::span<const u8> loader = gsp.imem_bytes(offset, Falcon::kMemoryBytes - offset);
     switch (signed_image::verify(signed_image::Kind::FalconLoader, loader)) {
         case signed_image::Verdict::Good: break;
         case signed_image::Verdict::Foreign: foreign("the generic falcon loader"); break;
@@ -102,7 +102,9 @@ BootPrograms::Result BootPrograms::check_loader(const Falcon& gsp) {
 }
 
 BootPrograms::Result BootPrograms::load_by_loader(Falcon& gsp) {
-    std::vector<u8> desc = gsp.dmem_bytes(0, kDescBytes);
+    // A copy: the data that is loaded may go over it.
+    std::span<const u8> loaded = gsp.dmem_bytes(0, kDescBytes);
+    std::vector<u8> desc(loaded.begin(), loaded.end());
     auto field = [&desc](u32 offset) { return load_le32(desc, offset); };
     auto wrong = [](std::string text) { return BootFailure{BootError::LoaderDescriptor, "RM_FLCN_BL_DMEM_DESC: " + std::move(text)}; };
     u32 context = field(kDescCtxDma);
@@ -161,10 +163,10 @@ BootPrograms::Result BootPrograms::check_fwsec(const Falcon& gsp) {
             if (loaded[i] != vbios_.rom[rom_offset + i] && !may_differ(i)) return i;
         return std::nullopt;
     };
-    std::vector<u8> code = gsp.imem_bytes(0, image.code_bytes);
+    std::span<const u8> code = gsp.imem_bytes(0, image.code_bytes);
     if (auto at = compare(code, image.code, [](u32) { return false; }))
         return BootFailure{BootError::CodeSignature, fmt::format("byte {:#x} of FWSEC's code is not what was signed", *at)};
-    std::vector<u8> data = gsp.dmem_bytes(0, image.data_bytes);
+    std::span<const u8> data = gsp.dmem_bytes(0, image.data_bytes);
     auto driver_field = [&image](u32 i) {
         u32 command = image.mapper + rom::kMapperInitCommand;
         return (i >= command && i < command + sizeof(u32)) ||

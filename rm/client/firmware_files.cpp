@@ -72,7 +72,7 @@ BootBinary boot_binary() {
 
 struct Section {
     std::string_view name;
-    std::vector<u8> bytes;
+    std::span<const u8> bytes;
 };
 
 std::vector<u8> make_elf(std::span<const Section> sections) {
@@ -86,7 +86,11 @@ std::vector<u8> make_elf(std::span<const Section> sections) {
     u32 own_name = static_cast<u32>(names.size());
     names += ".shstrtab";
     names += '\0';
-    std::vector<u8> elf(kElfHeaderBytes);
+    u64 bytes_max = kPage + (sections.size() + 2) * kSectionHeaderBytes;
+    for (const Section& section : sections) bytes_max += section.bytes.size() + kPage;
+    std::vector<u8> elf;
+    elf.reserve(bytes_max);
+    elf.resize(kElfHeaderBytes);
     std::vector<u64> places;
     auto append = [&elf](std::span<const u8> bytes) {
         u64 at = (elf.size() + kPage - 1) / kPage * kPage;
@@ -124,18 +128,19 @@ std::vector<u8> gsp_elf(const DriverVersion& version, u32 image_bytes) {
     std::string_view name = version_name(version);
     std::vector<u8> text(name.begin(), name.end());
     text.push_back(0);
-    std::vector<u8> payload = signed_image::filler(std::min<u64>(image_bytes, kFilledBytes), 7);
-    payload.resize(std::max<u32>(image_bytes, kPage) - signed_image::kPayloadOffset);
-    std::copy(text.begin(), text.end(), payload.begin());  // a version's image is its own
-    std::vector<u8> image = signed_image::make(Kind::GspFirmware, payload);
-    image.resize((image.size() + kPage - 1) / kPage * kPage);
+    std::vector<u8> image((std::max<u64>(image_bytes, kPage) + kPage - 1) / kPage * kPage);
+    std::vector<u8> program = signed_image::filler(std::min<u64>(image_bytes, kFilledBytes) - signed_image::kPayloadOffset, 7);
+    std::copy(text.begin(), text.end(), program.begin());  // a version's image is its own
+    std::copy(program.begin(), program.end(), image.begin() + signed_image::kPayloadOffset);
+    signed_image::seal(Kind::GspFirmware, image);
     std::vector<u8> digest_bytes(16);
     Digest128 digest = sim::digest_bytes(image);
     signed_image::store_le64(digest_bytes, 0, digest.low);
     signed_image::store_le64(digest_bytes, 8, digest.high);
+    std::vector<u8> signature = signed_image::make(Kind::GspFirmwareSignature, digest_bytes);
     const Section sections[] = {{".fwversion", text},
-                                {".fwimage", std::move(image)},
-                                {".fwsignature_tu10x", signed_image::make(Kind::GspFirmwareSignature, digest_bytes)},
+                                {".fwimage", image},
+                                {".fwsignature_tu10x", signature},
                                 {".note.gnu.build-id", digest_bytes}};
     return make_elf(sections);
 }

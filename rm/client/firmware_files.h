@@ -36,8 +36,8 @@ struct FirmwareFiles {
     std::vector<u8> gsp_elf;
 };
 
-// `image_bytes`: size of .fwimage before padding to pages.
-FirmwareFiles make_firmware_files(const DriverVersion& version, u32 image_bytes = 0x40000);
+// `image_bytes`: of .fwimage, rounded up to pages. A real one has 26 MiB; each page costs every boot two copies.
+FirmwareFiles make_firmware_files(const DriverVersion& version, u32 image_bytes = 0x10000);
 
 // A section of an ELF, by name; every offset of the file is checked. Empty text: found.
 std::string find_elf_section(std::span<const u8> elf, std::string_view name, std::span<const u8>& out);
