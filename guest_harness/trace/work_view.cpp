@@ -154,6 +154,30 @@ const WorkView::Range* WorkView::find(const Ranges& ranges, u64 address, u64& sk
     return skip < it->second.bytes ? &it->second : nullptr;
 }
 
+std::optional<WorkView::Place> WorkView::place(const Ranges& ranges, u64 address) {
+    u64 skip = 0;
+    const Range* range = find(ranges, address, skip);
+    if (range == nullptr) return std::nullopt;
+    return Place{range->memory, range->offset + skip, range->bytes - skip};
+}
+
+std::optional<u64> WorkView::process_address(u32 memory, u64 offset, u64 bytes) const {
+    for (const auto& [address, range] : process_) {
+        if (range.memory != memory || offset < range.offset) continue;
+        u64 skip = offset - range.offset;
+        if (skip < range.bytes && bytes <= range.bytes - skip) return address + skip;
+    }
+    return std::nullopt;
+}
+
+std::vector<u64> WorkView::gpu_addresses(u32 memory, u64 offset) const {
+    std::vector<u64> out;
+    for (const auto& [address, range] : gpu_)
+        if (range.memory == memory && offset >= range.offset && offset - range.offset < range.bytes)
+            out.push_back(address + (offset - range.offset));
+    return out;
+}
+
 bool WorkView::read_process(u64 address, std::span<u8> out) const {
     while (!out.empty()) {
         auto page = pages_.find(address / kPageBytes);
@@ -168,12 +192,8 @@ bool WorkView::read_process(u64 address, std::span<u8> out) const {
 }
 
 bool WorkView::read_memory(u32 memory, u64 offset, std::span<u8> out) const {
-    for (const auto& [address, range] : process_) {
-        if (range.memory != memory || offset < range.offset) continue;
-        u64 skip = offset - range.offset;
-        if (skip < range.bytes && out.size() <= range.bytes - skip) return read_process(address + skip, out);
-    }
-    return false;
+    std::optional<u64> address = process_address(memory, offset, out.size());
+    return address && read_process(*address, out);
 }
 
 bool WorkView::read_gpu(u64 address, std::span<u8> out) const {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "guest_harness/trace/trace.h"
@@ -15,6 +16,20 @@ class WorkView {
 public:
     // The submissions that this event made, in order. Submit events of imported traces are not repeated.
     std::vector<Submit> add(const Event& event);
+
+    // A byte of a memory object, and how many follow it in the same mapping.
+    struct Place {
+        u32 memory = 0;  // handle
+        u64 offset = 0;
+        u64 bytes = 0;
+    };
+    // What a GPU virtual or a process address leads to now. Empty: nothing that was mapped by a call.
+    std::optional<Place> gpu_place(u64 address) const { return place(gpu_, address); }
+    std::optional<Place> process_place(u64 address) const { return place(process_, address); }
+    // Where the process sees [offset, offset + bytes) of a memory object in one piece.
+    std::optional<u64> process_address(u32 memory, u64 offset, u64 bytes) const;
+    // GPU addresses of one byte of a memory object.
+    std::vector<u64> gpu_addresses(u32 memory, u64 offset) const;
 
 private:
     // Bounds on what a trace may cost, whatever a guest wrote: entries for one doorbell, words and pages in all.
@@ -48,6 +63,7 @@ private:
     bool read_memory(u32 memory, u64 offset, std::span<u8> out) const;
     bool read_gpu(u64 address, std::span<u8> out) const;
     static const Range* find(const Ranges& ranges, u64 address, u64& skip);
+    static std::optional<Place> place(const Ranges& ranges, u64 address);
 
     std::map<int, Range> prepared_;      // NV_ESC_RM_MAP_MEMORY waiting for its mmap, by descriptor
     Ranges process_;                     // process addresses

@@ -1,0 +1,62 @@
+// --hw of info, run and replay. What fails and why is printed as the other commands do it; the ledger's last line goes to standard error.
+#include "guest_harness/cli/hw.h"
+
+#include <fmt/format.h>
+
+#include "guest_harness/hw/compare.h"
+#include "guest_harness/hw/run_hw.h"
+
+namespace harness::cli {
+
+void add_hw_options(Command& command, HwOptions& options) {
+    command.option("--hw", options.backend,
+                   "on real hardware: rm (the driver of this host) or model (the same path on a model, a dry run)");
+    command.option("--abort-after", options.abort_after, "with --hw: abort at this crossing, to see that everything is given back");
+}
+
+void refuse_on_hardware(const std::vector<std::pair<std::string_view, std::string>>& options) {
+    for (const auto& [name, value] : options)
+        if (!value.empty()) throw sim::HostError(fmt::format("{} is not for --hw: real hardware gets the work as it is", name));
+}
+
+void print_hardware(const std::string& backend, bool json) {
+    std::unique_ptr<hw::System> system = hw::open_backend(backend, {});
+    const hw::Hardware hardware = hw::shake_hands(*system);
+    print(json ? hw::hardware_json(hardware) : hw::hardware_text(hardware));
+}
+
+void run_on_hardware(const HwOptions& options, const RunOptions& run, const EndOptions& end, Outcome& outcome) {
+    const hw::HwRunOutcome result = hw::run_guest_on(hw::open_backend(options.backend, run.machine), run, options.abort_after);
+    outcome.exit_code = result.run.exit_code;
+    std::string failure = result.run.exit_code == kAsExpected ? std::string() : result.run.reason;
+    if (!failure.empty() && !result.run.last_calls.empty())
+        failure += fmt::format("\nlast system calls:\n  {}", fmt::join(result.run.last_calls, "\n  "));
+    if (!end.json && !end.digest_only) tell(result.ending.text() + "\n");
+    print_end({result.run.summary, &result.run.unmodelled, result.run.exit_code, failure}, end);
+}
+
+void replay_on_hardware(const HwOptions& options, const std::string& trace, const EndOptions& end, Outcome& outcome) {
+    const trace::OpenTrace open = [&trace] { return open_trace(trace); };
+    MachineOptions model;
+    const trace::Header header = open()->header();
+    if (header.origin != "run") throw sim::HostError(trace + " is no recording of a run: only its stores can be played on hardware");
+    model.chip = header.chip;
+    hw::CompareOptions compare;
+    compare.abort_after = options.abort_after;
+    compare.seed = header.seed;
+    const hw::Comparison result = hw::compare(trace, open, hw::open_backend(options.backend, model), compare);
+    outcome.exit_code = result.exit_code();
+    if (!options.report.empty()) {
+        const std::string_view report = options.report;
+        const auto ends = [report](std::string_view with) {
+            return report.size() > with.size() && report.substr(report.size() - with.size()) == with;
+        };
+        write_whole(options.report, ends(".json")   ? hw::comparison_json(result)
+                                    : ends(".html") ? hw::comparison_html(result)
+                                                    : hw::comparison_text(result));
+    }
+    if (end.digest_only) return;
+    print(end.json ? hw::comparison_json(result) : hw::comparison_text(result));
+}
+
+}  // namespace harness::cli

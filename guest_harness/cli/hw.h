@@ -1,0 +1,26 @@
+// The commands' side of --hw: info, run and replay on this host's driver, or on a model in its place (hw/).
+#pragma once
+
+#include "guest_harness/cli/command.h"
+#include "guest_harness/run.h"
+
+namespace harness::cli {
+
+struct HwOptions {
+    std::string backend;    // "rm" or "model"; empty: no hardware
+    std::string report;     // file for the comparison's report; .json or .html by its name, else text
+    u64 abort_after = 0;    // crossings until a forced abort
+    bool wanted() const { return !backend.empty(); }
+};
+// --hw, and what only makes sense with it.
+void add_hw_options(Command& command, HwOptions& options);
+
+// Options that hardware must not see (faults) or that make no sense there, by name and value; throws HostError when one is given.
+void refuse_on_hardware(const std::vector<std::pair<std::string_view, std::string>>& options);
+
+// Prints what the driver and the chip that are there answer of themselves.
+void print_hardware(const std::string& backend, bool json);
+void run_on_hardware(const HwOptions& options, const RunOptions& run, const EndOptions& end, Outcome& outcome);
+void replay_on_hardware(const HwOptions& options, const std::string& trace, const EndOptions& end, Outcome& outcome);
+
+}  // namespace harness::cli
