@@ -6,6 +6,7 @@
 #include "gpu_model/chip.h"
 #include "gpu_model/engine/method_table.h"
 #include "guest_harness/cli/command.h"
+#include "guest_harness/cli/hw.h"
 #include "guest_harness/trace/names.h"
 #include "rm/control_facts.h"
 #include "rm/uvm_facts.h"
@@ -20,6 +21,7 @@ struct Options {
     bool controls = false;
     bool classes = false;
     bool uvm = false;
+    bool hw = false;
 };
 
 std::string_view build_text() {
@@ -74,8 +76,12 @@ void add_info(Program& program, Outcome&) {
     sub.flag("--controls", options->controls, "every RM control that is answered: half, rung, source");
     sub.flag("--classes", options->classes, "every RM class known by name");
     sub.flag("--uvm", options->uvm, "every ioctl of UVM that is answered: struct, rung, source");
+    sub.flag("--hw", options->hw, "what this host's driver and GPU answer of themselves: version, chip, classes, memory");
+    for (const char* other : {"--controls", "--classes", "--uvm"}) sub.excludes("--hw", other);
     sub.action([options] {
-        if (options->controls) {
+        if (options->hw) {
+            print_hardware("rm", options->json);
+        } else if (options->controls) {
             for (const rm::ControlFact& fact : rm::control_facts())
                 print(fmt::format("0x{:08x} {:<70} {:<8} {:<11} {}\n", fact.id, fact.name, rm::half_name(fact.half),
                                   rm::rung_name(fact.rung), fact.source));

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "guest_harness/cli/command.h"
+#include "guest_harness/cli/hw.h"
 #include "guest_harness/cli/sm_tools.h"
 #include "guest_harness/engine_list.h"
 #include "guest_harness/fault_plan.h"
@@ -25,6 +26,7 @@ struct Options {
     std::string timing;
     u64 stop_before = kNoEvent;
     EndOptions end;
+    HwOptions hw;
     SmToolOptions tools;
 };
 
@@ -55,6 +57,11 @@ void report_import(const Options& options, const trace::ImportOutcome& result, E
 void execute(const Options& options, Outcome& outcome) {
     refuse_same_files({{"the trace", options.trace}, {"--journal", options.journal}, {"--timeline", options.timeline},
                        {"--faults", options.faults}, {"--engines", options.engines}});
+    if (options.hw.wanted()) {
+        refuse_on_hardware({{"--faults", options.faults}, {"--journal", options.journal}, {"--timeline", options.timeline},
+                            {"--engines", options.engines}, {"--goto", options.stop_before != kNoEvent ? "given" : ""}});
+        return replay_on_hardware(options.hw, options.trace, options.end, outcome);
+    }
     trace::PlayOptions play;
     play.seed = options.seed;
     play.timing = parse_timing(options.timing);
@@ -141,6 +148,8 @@ void add_replay(Program& program, Outcome& outcome) {
     sub.option("--engines", options->engines, "engine list (JSON) in place of the recorded one");
     sub.option("--goto", options->stop_before, "stop before this event and tell the machine's state");
     add_sm_tool_options(sub, options->tools);
+    add_hw_options(sub, options->hw);
+    sub.option("--report", options->hw.report, "with --hw: write the comparison to this file, as JSON (.json), a page (.html) or text");
     add_end_options(sub, options->end);
     sub.action([options, &outcome] { execute(*options, outcome); });
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "guest_harness/cli/command.h"
+#include "guest_harness/cli/hw.h"
 #include "guest_harness/cli/sm_tools.h"
 #include "guest_harness/engine_list.h"
 #include "guest_harness/fault_plan.h"
@@ -29,6 +30,7 @@ struct Options {
     std::vector<std::string> environment;
     std::vector<std::string> guest;
     EndOptions end;
+    HwOptions hw;
     SmToolOptions tools;
 };
 
@@ -64,6 +66,11 @@ void execute(const Options& options, Outcome& outcome) {
     std::unique_ptr<JournalFile> journal;
     if (!options.journal.empty()) journal = std::make_unique<JournalFile>(options.journal);
     Timeline timeline;
+    if (options.hw.wanted()) {
+        refuse_on_hardware({{"--faults", options.faults}, {"--record", options.record}, {"--journal", options.journal},
+                            {"--timeline", options.timeline}, {"--engines", options.engines}});
+        return run_on_hardware(options.hw, run, options.end, outcome);
+    }
     std::vector<PlannedFault> plan;
     if (!options.faults.empty()) plan = read_fault_plan(options.faults);
     SmTools tools(options.tools);
@@ -118,6 +125,7 @@ void add_run(Program& program, Outcome& outcome) {
     sub.option("--time-limit", options->time_limit_ms, "stop after so many milliseconds of virtual time");
     add_end_options(sub, options->end);
     add_sm_tool_options(sub, options->tools);
+    add_hw_options(sub, options->hw);
     sub.option("guest", options->guest, "guest program and its arguments, after --", Need::Required);
     sub.action([options, &outcome] { execute(*options, outcome); });
 }
