@@ -93,7 +93,10 @@ std::string Hazard::describe() const {
                        no_wait ? "nothing waits for that instruction's scoreboard" : "the stall counts are too short");
 }
 
-SmTiming::SmTiming(const KernelLaunch& launch, u32 blocks_per_sm) : launch_(launch), sms_(launch.sm_count), entries_(kEntries) {
+SmTiming::SmTiming(const KernelLaunch& launch, u32 blocks_per_sm) : launch_(launch), entries_(kEntries) {
+    // SMs beyond the number of blocks stay empty.
+    const u64 blocks = u64{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+    sms_.resize(static_cast<std::size_t>(std::min<u64>(launch.sm_count, std::max<u64>(blocks, 1))));
     for (SmTime& sm : sms_) sm.rooms.assign(std::max(blocks_per_sm, u32{1}), 0);
 }
 

@@ -99,7 +99,7 @@ private:
         u32 pipe = 0;
         bool variable = false;
     };
-    static constexpr u32 kEntries = 1024;
+    static constexpr u32 kEntries = 256;
 
     const Entry& entry_of(const Step& step);
     BlockTime& block_of(const Cta& cta);

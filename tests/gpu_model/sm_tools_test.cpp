@@ -203,7 +203,7 @@ TEST_CASE("a trace has Accel-Sim's lines, and people's with the results") {
     const std::string& machine = texts.files["kernel-1.traceg"];
     CHECK(machine.starts_with("-kernel name = planted\n-kernel id = 1\n-grid dim = (1,1,1)\n-block dim = (64,1,1)\n"));
     CHECK(has(machine, "#BEGIN_TB\n\nthread block = 0,0,0\n\nwarp = 0\ninsts = 6\n0000 ffffffff 1 R0 S2R 0 0 \n"));
-    CHECK(has(machine, "0040 0000000f 0 STG.E 2 R2 R0 4 1 0x200000 0 \n"));
+    CHECK(has(machine, "0040 0000000f 0 STG.E.SYS 2 R2 R0 4 1 0x200000 0 \n"));
     CHECK(has(machine, "warp = 1\ninsts = 6\n"));
     CHECK(has(machine, "#END_TB\n"));
     const std::string& people = texts.files["kernel-1.txt"];

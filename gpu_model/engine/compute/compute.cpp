@@ -25,9 +25,12 @@ enum class Effect : u8 {
     InlineData,
     ReportSemaphore,
     WaitForIdle,
+    InvalidateShaders,
+    AtomicSequence,
+    CheckVersion,
+    Notify,
     Schedule,
     InlineQmd,
-    Unmodelled,
     UnmodelledUnlessZero,
 };
 using Effects = std::array<Effect, MethodTable::kWords>;
@@ -235,12 +238,14 @@ MethodResult Compute::class_method(Call& call) {
         case Effect::WaitForIdle:
             if (!idle(call.channel.chid)) return MethodResult::Busy;
             break;
+        case Effect::InvalidateShaders: return invalidate_shaders(call);
+        case Effect::AtomicSequence: return atomic_sequence(call);
+        case Effect::CheckVersion: return check_version(call);
+        case Effect::Notify: return notify(call);
         case Effect::Schedule: return schedule_grid(call);
         case Effect::InlineQmd: return inline_qmd(call);
-        case Effect::UnmodelledUnlessZero:
+        case Effect::UnmodelledUnlessZero: {
             if (call.data == 0) break;
-            [[fallthrough]];
-        case Effect::Unmodelled: {
             const MethodTable& table = *find_method_table(cls::TURING_COMPUTE_A);
             kernel_.unmodelled().invented(fmt::format("method C5C0 {}", table.method_name(call.method)), kernel_.now(),
                                           fmt::format("channel {} data 0x{:x}", call.channel.chid, call.data));
@@ -386,6 +391,7 @@ const Mme* Compute::macro_engine(u32 chid) const {
 Compute::State Compute::initial_state() {
     State state{};
     state[SET_RENDER_ENABLE_C / 4] = SET_RENDER_ENABLE_C_MODE_TRUE;
+    state[SET_GLOBAL_RENDER_ENABLE_C / 4] = SET_GLOBAL_RENDER_ENABLE_C_MODE_TRUE;
     return state;
 }
 
@@ -394,6 +400,7 @@ void Compute::Context::visit(sim::StateVisitor& visitor) {
     visitor.field("shadow", shadow);
     visitor.field("shadow_mode", shadow_mode);
     visitor.field("bound", bound);
+    visitor.field("atomic_sequence", atomic_sequence);
     visitor.field("mme", mme);
     visitor.field("inline_transfer", inline_transfer);
     if (!visitor.loading()) return;

@@ -1,6 +1,6 @@
 // The compute engine's method interface: class TURING_COMPUTE_A (0xC5C0) on the graphics engine, behind the macro
 // engine. Every method of the table is state; those that effects.def lists have effects. Source: clc5c0.h.
-// Unmodelled by name: other graphics classes, SEND_PCAS_B, NOTIFY, SET_REPORT_SEMAPHORE_D TRAP ("method C5C0 NAME").
+// Unmodelled by name: other graphics classes, SEND_PCAS_B, SET_REPORT_SEMAPHORE_D TRAP ("method C5C0 NAME").
 #pragma once
 
 #include <array>
@@ -43,7 +43,7 @@ public:
     void visit(sim::StateVisitor& visitor) override;
     std::string describe(u32 chid) const override;
 
-    // The last value written to a method; before the first write 0, but SET_RENDER_ENABLE_C TRUE.
+    // The last value written to a method; before the first write 0, but the conditions for launches TRUE.
     u32 state(u32 chid, u32 method) const;
     const Mme* macro_engine(u32 chid) const;
     const GridLauncher& launcher() const { return launcher_; }
@@ -51,7 +51,7 @@ public:
 
 private:
     using State = std::array<u32, MethodTable::kWords>;
-    // Launches happen until a client says otherwise; everything else is zero.
+    // Launches happen until a client says otherwise, by either condition; everything else is zero.
     static State initial_state();
     static constexpr u32 kSubchannels = 8;
 
@@ -61,6 +61,7 @@ private:
         std::vector<u32> shadow;  // the tracked methods, once they may differ from `state`
         u32 shadow_mode = 0;      // SET_MME_SHADOW_RAM_CONTROL_MODE
         std::array<u32, kSubchannels> bound{};  // class by subchannel; 0: none
+        bool atomic_sequence = false;           // between FE_ATOMIC_SEQUENCE_BEGIN and _END
         Mme mme;
         InlineTransfer inline_transfer;
         // Nothing is under way that the next method could disturb, and tracking is plain.
@@ -92,6 +93,13 @@ private:
     MethodResult schedule_grid(Call& call);
     MethodResult render_enabled(Call& call, bool& enabled);
     MethodResult inline_qmd(Call& call);
+    // Whether one of the two conditions for launches holds; its methods are A, B and C.
+    MethodResult condition_holds(Call& call, u32 method_a, bool& holds);
+    // Methods that order, check and tell (compute_front_end.cpp).
+    MethodResult invalidate_shaders(Call& call);
+    MethodResult atomic_sequence(Call& call);
+    MethodResult check_version(Call& call);
+    MethodResult notify(Call& call);
 
     MethodResult refuse(Call& call, u32 class_error_code);
     MethodResult refuse_exception(Call& call, u32 esr, u32 bits, u32 unit);

@@ -9,15 +9,15 @@ namespace gpu {
 
 using namespace nvc5c0;
 
-// Whether SET_RENDER_ENABLE lets a launch happen.
-MethodResult Compute::render_enabled(Call& call, bool& enabled) {
+// SET_RENDER_ENABLE_A..C and SET_GLOBAL_RENDER_ENABLE_A..C have the same fields.
+MethodResult Compute::condition_holds(Call& call, u32 method_a, bool& holds) {
     const State& state = call.context.state;
-    const u32 mode = SET_RENDER_ENABLE_C_MODE::get(state[SET_RENDER_ENABLE_C / 4]);
-    enabled = mode == SET_RENDER_ENABLE_C_MODE_TRUE;
+    constexpr u32 step = 4;
+    const u32 mode = SET_RENDER_ENABLE_C_MODE::get(state[(method_a + 2 * step) / 4]);
+    holds = mode == SET_RENDER_ENABLE_C_MODE_TRUE;
     if (mode > SET_RENDER_ENABLE_C_MODE_RENDER_IF_NOT_EQUAL) return refuse(call, class_error::INVALID_ENUM);
     if (mode < SET_RENDER_ENABLE_C_MODE_CONDITIONAL) return MethodResult::Ok;
-    const u64 va = u64{SET_RENDER_ENABLE_A_OFFSET_UPPER::get(state[SET_RENDER_ENABLE_A / 4])} << 32 |
-                   state[SET_RENDER_ENABLE_B / 4];
+    const u64 va = u64{SET_RENDER_ENABLE_A_OFFSET_UPPER::get(state[method_a / 4])} << 32 | state[(method_a + step) / 4];
     // Guess: 64-bit values, the second one 16 bytes after the first, as the 3D class compares them.
     constexpr u64 second_at = 16;
     std::array<u8, 8> first{}, second{};
@@ -25,12 +25,25 @@ MethodResult Compute::render_enabled(Call& call, bool& enabled) {
     const MmuClient who = client(call.channel);
     if (!mmu_.read(call.channel.gr_space, GpuVa{va}, first, who, mmu_fault)) return fault(call, mmu_fault);
     if (mode == SET_RENDER_ENABLE_C_MODE_CONDITIONAL) {
-        enabled = first != second;  // `second` is still zero
+        holds = first != second;  // `second` is still zero
         return MethodResult::Ok;
     }
     if (!mmu_.read(call.channel.gr_space, GpuVa{va + second_at}, second, who, mmu_fault)) return fault(call, mmu_fault);
-    enabled = (first == second) == (mode == SET_RENDER_ENABLE_C_MODE_RENDER_IF_EQUAL);
+    holds = (first == second) == (mode == SET_RENDER_ENABLE_C_MODE_RENDER_IF_EQUAL);
     return MethodResult::Ok;
+}
+
+// Whether a launch may happen: by the override, or when both conditions hold.
+MethodResult Compute::render_enabled(Call& call, bool& enabled) {
+    const u32 mode = SET_RENDER_ENABLE_OVERRIDE_MODE::get(call.context.state[SET_RENDER_ENABLE_OVERRIDE / 4]);
+    enabled = mode == SET_RENDER_ENABLE_OVERRIDE_MODE_ALWAYS_RENDER;
+    if (mode > SET_RENDER_ENABLE_OVERRIDE_MODE_NEVER_RENDER) return refuse(call, class_error::INVALID_ENUM);
+    if (mode != SET_RENDER_ENABLE_OVERRIDE_MODE_USE_RENDER_ENABLE) return MethodResult::Ok;
+    bool global = false, local = false;
+    MethodResult result = condition_holds(call, SET_GLOBAL_RENDER_ENABLE_A, global);
+    if (result == MethodResult::Ok && global) result = condition_holds(call, SET_RENDER_ENABLE_A, local);
+    enabled = global && local;
+    return result;
 }
 
 // Invalidating only drops the scheduler's copy of the QMD, which the model does not keep.

@@ -52,6 +52,8 @@ public:
     // Fault: `fault` says why the QMD could not be read. Refused: `error` says what is wrong with it.
     Answer schedule(const Request& request, MmuFault& fault, QmdError& error);
 
+    // Code is fetched again where kernels go on.
+    void invalidate_code() { code_.recheck(); }
     bool idle(u32 chid) const { return !jobs_.contains(chid); }
     void drop_channel(u32 chid);
     void reset();

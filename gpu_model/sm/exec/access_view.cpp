@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "gpu_model/sm/exec/register_use.h"
+
 namespace gpu::sm {
 namespace {
 
@@ -47,8 +49,8 @@ std::optional<Shape> shape_of(Op op) {
         case Op::ATOM:
         case Op::ATOM_UR:
         case Op::ATOM_CAS:
-        case Op::RED:
             return Shape{Kind::Atomic, Space::Generic, Width::Atom};
+        case Op::RED:
         case Op::ATOMG:
         case Op::ATOMG_UR:
         case Op::ATOMG_CAS:
@@ -101,13 +103,21 @@ bool has_order(Op op) {
     }
 }
 
+// Registers that the launch does not have: the instruction will trap, and addresses cannot be read.
+bool lacks_registers(const Step& step) {
+    constexpr u32 most = 255;  // that Slot::register_top can say
+    const u32 top = step.slot.register_top;
+    if (top > step.grid.launch().registers) return true;
+    return top == most && register_use(step.slot.in).top > kRegistersMax;
+}
+
 }  // namespace
 
 std::optional<MemoryAccess> access_of(const Step& step) {
     if (!step.decoded || step.lanes == 0) return std::nullopt;
     const sass::Instruction& in = step.slot.in;
     const std::optional<Shape> shape = shape_of(in.op);
-    if (!shape) return std::nullopt;
+    if (!shape || lacks_registers(step)) return std::nullopt;
     MemoryAccess access;
     access.kind = shape->kind;
     access.bytes = bytes_of(in, shape->width);

@@ -52,6 +52,10 @@ bool CodeCache::decodes(const Slot& slot) {
     return slot.run != &op_undecodable;
 }
 
+void CodeCache::recheck() {
+    for (auto& [base, page] : pages_) page->checked_epoch = 0;
+}
+
 bool CodeCache::drop(u64 va, u64 bytes) {
     bool found = false;
     for (u64 base = va / CodePage::kBytes * CodePage::kBytes; base < va + bytes; base += CodePage::kBytes) {

@@ -32,6 +32,8 @@ public:
     // The bytes at [va, va + bytes) have changed. True when decoded code was there.
     bool drop(u64 va, u64 bytes);
     void clear() { pages_.clear(); }
+    // Every page is compared with memory before it runs again.
+    void recheck();
     // False: the slot's word is no instruction that the model knows.
     static bool decodes(const Slot& slot);
     // A number that no earlier launch had.

@@ -31,7 +31,6 @@ u64 address_of(const Step& step, const Place& place) {
         case sass::Op::ATOM:
         case sass::Op::ATOM_UR:
         case sass::Op::ATOM_CAS:
-        case sass::Op::RED:
             if (place.space == Space::Shared) return place.address + step.grid.launch().shared_window;
             if (place.space == Space::Local) return place.address + step.grid.launch().local_window;
             return place.address;
