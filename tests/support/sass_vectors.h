@@ -1,0 +1,87 @@
+// Instructions that no kernel of the corpus executes, each as a small program with the result that its definition gives.
+// Results are R8, which the program's end stores. Together with the corpus they reach every instruction of the first two
+// tiers; coverage_ops() says which are reached here.
+// Source of the definitions: what the vector instruction of the same name does, one value instead of 32; for branches the
+// operand forms that NVIDIA's disassembler prints.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "gpu_model/sm/isa/opcode_table.h"
+#include "tests/support/sm_bench.h"
+
+namespace test_support {
+
+struct SassVector {
+    gpu::sass::Op op;
+    std::vector<Word> program;  // begins at SmBench::kCode
+    u32 expected = 0;
+};
+
+namespace vectors {
+using namespace code;
+constexpr u32 urz = gpu::sass::kUrz;
+constexpr u32 kEqual = 2;
+
+inline Asm umov(u32 urd, u32 immediate) {
+    return Asm(0x882).set(23, 16, urd).set(63, 32, immediate);
+}
+inline Asm mov_uniform(u32 rd, u32 ur) {
+    return Asm(0xc02).set(23, 16, rd).set(37, 32, ur).set(75, 72, 0xf).set(91, 91, 1);
+}
+// An operation of the uniform datapath with two register sources, or a register and an immediate.
+inline Asm uniform(u32 opcode, u32 urd, u32 ura) {
+    return Asm(opcode).set(23, 16, urd).set(31, 24, ura).set(71, 64, urz).set(83, 81, pt).set(86, 84, pt).set(91, 91, 1);
+}
+// UP0 = (ura == immediate).
+inline Asm uisetp(u32 ura, u32 immediate) {
+    return Asm(0x88c).set(31, 24, ura).set(63, 32, immediate).set(78, 76, kEqual).set(83, 81, 0).set(86, 84, pt)
+        .set(89, 87, pt).set(70, 68, pt).set(91, 91, 1);
+}
+// R8 from UR8, to data[0].
+inline std::vector<Word> with_end(std::vector<Word> words, bool from_uniform) {
+    if (from_uniform) words.push_back(mov_uniform(8, 8));
+    for (const Word& word : {Word(mov(2, static_cast<u32>(SmBench::kData))), Word(mov(3, 0)), Word(stg(2, 8)), Word(exit())})
+        words.push_back(word);
+    return words;
+}
+constexpr u32 code_at(u32 word) {
+    return static_cast<u32>(SmBench::kCode) + word * 16;
+}
+}  // namespace vectors
+
+inline std::vector<SassVector> sass_vectors() {
+    using namespace vectors;
+    using gpu::sass::Op;
+    constexpr u32 lut_not_first = 0x0f;  // of the truth table whose first input is 0xf0
+    return {
+        {Op::ULEA, with_end({umov(4, 3), umov(5, 100), uniform(0x291, 8, 4).set(37, 32, 5).set(79, 75, 4)}, true), 148},
+        {Op::USGXT, with_end({umov(4, 0x80), uniform(0x89a, 8, 4).set(63, 32, 8).set(73, 73, 1)}, true), 0xffff'ff80},
+        {Op::UBMSK, with_end({umov(4, 4), uniform(0x89b, 8, 4).set(63, 32, 8)}, true), 0xff0},
+        {Op::UBREV, with_end({umov(5, 6), uniform(0x2be, 8, urz).set(37, 32, 5)}, true), 0x6000'0000},
+        {Op::UPOPC, with_end({umov(5, 0xf0f1), uniform(0x2bf, 8, urz).set(37, 32, 5)}, true), 9},
+        {Op::UP2UR,
+         with_end({umov(4, 0x80), umov(5, 7), uisetp(5, 7), uniform(0x883, 8, 4).set(71, 64, 0).set(63, 32, 0x7f)}, true), 0x81},
+        {Op::UPLOP3,
+         with_end({umov(5, 7), uisetp(5, 7),
+                   Asm(0x89c).set(83, 81, 1).set(86, 84, pt).set(89, 87, 0).set(79, 77, pt).set(70, 68, pt)
+                       .set(76, 72, lut_not_first >> 3).set(66, 64, lut_not_first & 7),
+                   umov(4, 11),
+                   // UR8 = UP1 ? UR4 : 22.
+                   uniform(0x887, 8, 4).set(63, 32, 22).set(89, 87, 1)},
+                  true),
+         22},
+        {Op::BRXU,
+         with_end({mov(8, 1), umov(4, 16), umov(5, 0), Asm(0x958).set(31, 24, 4).set(89, 87, pt).set(91, 91, 1), mov(8, 2)}, false), 1},
+        {Op::JMP, with_end({mov(8, 1), Asm(0x94a).set(81, 34, code_at(3) / 4).set(89, 87, pt), mov(8, 2)}, false), 1},
+        {Op::JMX,
+         with_end({mov(8, 1), mov(4, 4 * 16), mov(5, 0), Asm(0x94c).set(31, 24, 4).set(81, 34, code_at(1) / 4).set(89, 87, pt),
+                   mov(8, 2)},
+                  false),
+         1},
+        {Op::LEPC, with_end({Asm(0x34e).set(23, 16, 8)}, false), code_at(1)},
+    };
+}
+
+}  // namespace test_support
