@@ -1,4 +1,5 @@
-// The same mutation as a library for AFL_CUSTOM_MUTATOR_LIBRARY. TU104SIM_FUZZ_TARGET in the environment names the target.
+// The same mutation as a library for AFL_CUSTOM_MUTATOR_LIBRARY. TU104SIM_FUZZ_TARGET in the environment names the
+// target.
 #include <cstdlib>
 #include <cstring>
 #include <vector>

@@ -26,6 +26,8 @@ public:
     void reset();
 
 private:
+    void run_in_pieces(SimTime end);
+
     std::unique_ptr<harness::Machine> machine_;
     StateList states_;
     std::optional<Undo> clean_;

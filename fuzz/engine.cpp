@@ -1,11 +1,19 @@
-// The one entry that libFuzzer and AFL++ call. TU104SIM_FUZZ_TARGET names the target that this program is built for.
+// The one entry that libFuzzer and AFL++ call. TU104SIM_FUZZ_TARGET names the target: a macro in a program for one
+// target, a variable of the environment in the program for any (fuzz_any).
+#include <cstdlib>
+
 #include "fuzz/mutate.h"
 #include "fuzz/target.h"
 
 namespace {
 
 const fuzz::Target& target() {
-    static const fuzz::Target* const found = fuzz::find_target(TU104SIM_FUZZ_TARGET);
+#ifdef TU104SIM_FUZZ_TARGET
+    const char* const name = TU104SIM_FUZZ_TARGET;
+#else
+    const char* const name = std::getenv("TU104SIM_FUZZ_TARGET");
+#endif
+    static const fuzz::Target* const found = fuzz::find_target(name == nullptr ? "" : name);
     FUZZ_CHECK(found != nullptr);
     return *found;
 }
@@ -20,9 +28,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 #ifndef __AFL_COMPILER  // AFL++ loads the mutator as a library: afl_mutator.cpp
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed) {
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
     // One in four is left to the engine, which knows what the code compared.
     if (seed % 4 == 0) return LLVMFuzzerMutate(data, size, max_size);
     return fuzz::mutate(target(), data, size, max_size, seed);
+}
+
+extern "C" std::size_t LLVMFuzzerCustomCrossOver(const std::uint8_t* one, std::size_t one_size,
+                                                 const std::uint8_t* other, std::size_t other_size, std::uint8_t* out,
+                                                 std::size_t out_size_max, unsigned seed) {
+    return fuzz::splice(target(), {one, one_size}, {other, other_size}, {out, out_size_max}, seed);
 }
 #endif

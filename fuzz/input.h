@@ -16,6 +16,7 @@ public:
     explicit Input(std::span<const u8> bytes) : bytes_(bytes) {}
 
     bool empty() const { return bytes_.empty(); }
+    std::size_t left() const { return bytes_.size(); }
     template <typename T>
     T take() {
         T value = 0;

@@ -9,14 +9,14 @@
 
 namespace fuzz {
 
-#define FUZZ_TARGET(name, unit, what) void run_##name(std::span<const u8> input);
+#define FUZZ_TARGET(name, unit, surface, what) void run_##name(std::span<const u8> input);
 #include "fuzz/targets.def"
 #undef FUZZ_TARGET
 
 namespace {
 
 constexpr Target kTargets[] = {
-#define FUZZ_TARGET(name, unit, what) {#name, what, &run_##name, unit},
+#define FUZZ_TARGET(name, unit, surface, what) {#name, what, &run_##name, unit, Surface::surface},
 #include "fuzz/targets.def"
 #undef FUZZ_TARGET
 };

@@ -1,7 +1,8 @@
 // fuzz_replay: runs files through a target without any engine, for tests, triage and measuring.
 //   fuzz_replay TARGET FILE|FOLDER...         runs each file once; exit 0 when all came back
 //   fuzz_replay TARGET --mutate N [--seed S] FILE|FOLDER...   runs N mutations of the files
-//   fuzz_replay --list                        names the targets
+//   fuzz_replay TARGET --self-test FILE|FOLDER...             runs each input twice, with another between: the same
+//   must come of it fuzz_replay --list                        names the targets
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -11,10 +12,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "fuzz/mutate.h"
+#include "fuzz/rows.h"
+#include "fuzz/self_test.h"
 #include "sim/check.h"
 
 namespace {
@@ -25,9 +29,14 @@ using Bytes = std::vector<sim::u8>;
 constexpr std::size_t kInputBytesMax = 1 << 20;
 
 int usage(std::FILE* out, int code) {
-    std::fprintf(out, "usage: fuzz_replay --list | TARGET [--mutate N] [--seed S] FILE|FOLDER...\n"
-                      "Runs each file, then N mutations of them, whose random numbers begin at S. A folder means its files.\n"
-                      "Example: fuzz_replay sass_word --mutate 1000000 --seed 7 seeds/sass_word\n");
+    std::fprintf(
+        out,
+        "usage: fuzz_replay --list | TARGET [--mutate N] [--seed S] [--self-test | --outcomes] [--rows] "
+        "FILE|FOLDER...\n"
+        "Runs each file, then N mutations of them, whose random numbers begin at S. A folder means its files.\n"
+        "--self-test runs each input again, after another and with saves and loads in the middle, and compares\n"
+        "what came of it.\n"
+        "Example: fuzz_replay sass_word --mutate 1000000 --seed 7 seeds/sass_word\n");
     return code;
 }
 
@@ -68,6 +77,33 @@ bool collect(const std::string& name, std::vector<Bytes>& inputs) {
     return true;
 }
 
+// Runs inputs; in a self-test each a second time, after the one before it.
+class Runner {
+public:
+    Runner(const fuzz::Target& target, bool outcomes) : target_(target), outcomes_(outcomes) {}
+    void run(std::span<const sim::u8> input) {
+        target_.run(input);
+        if (outcomes_) std::printf("%s\n", fuzz::take_outcome().hex().c_str());
+        if (!fuzz::self_testing() || outcomes_) return;
+        const sim::Digest128 first = fuzz::take_outcome();
+        target_.run(before_);
+        fuzz::take_outcome();
+        target_.run(input);
+        const bool same = fuzz::take_outcome() == first;
+        FUZZ_CHECK(same);
+        fuzz::cut_runs(true);
+        target_.run(input);
+        fuzz::cut_runs(false);
+        const bool same_in_pieces = fuzz::take_outcome() == first;
+        FUZZ_CHECK(same_in_pieces);
+        before_.assign(input.begin(), input.end());
+    }
+
+private:
+    const fuzz::Target& target_;
+    bool outcomes_;
+    Bytes before_;
+};
 
 int run(int argc, char** argv) {
     if (argc == 2 && std::strcmp(argv[1], "--list") == 0) {
@@ -86,6 +122,7 @@ int run(int argc, char** argv) {
     }
     unsigned long long mutations = 0;
     unsigned long long seed = 1;
+    bool outcomes = false;
     std::vector<Bytes> inputs;
     for (int i = 2; i < argc; ++i) {
         const bool mutate = std::strcmp(argv[i], "--mutate") == 0;
@@ -93,6 +130,12 @@ int run(int argc, char** argv) {
             const char* option = argv[i];
             const char* text = i + 1 < argc ? argv[++i] : nullptr;
             if (!read_number(option, text, mutate ? mutations : seed)) return 2;
+        } else if (std::strcmp(argv[i], "--self-test") == 0) {
+            fuzz::ask_self_test();
+        } else if (std::strcmp(argv[i], "--rows") == 0) {
+            fuzz::count_rows();
+        } else if (std::strcmp(argv[i], "--outcomes") == 0) {
+            outcomes = true;
         } else if (argv[i][0] == '-') {
             std::fprintf(stderr, "fuzz_replay: no option is called %s\n", argv[i]);
             return usage(stderr, 2);
@@ -105,15 +148,20 @@ int run(int argc, char** argv) {
         return 2;
     }
     const auto begin = std::chrono::steady_clock::now();
-    for (const Bytes& input : inputs) target->run(input);
+    if (outcomes) fuzz::ask_outcomes();
+    Runner runner(*target, outcomes);
+    for (const Bytes& input : inputs) runner.run(input);
     Bytes buffer(kInputBytesMax);
     for (unsigned long long i = 0; i < mutations; ++i) {
         const Bytes& input = inputs[i % inputs.size()];
         const std::size_t size = std::min(input.size(), buffer.size());
         if (size != 0) std::memcpy(buffer.data(), input.data(), size);
-        const std::size_t mutated = fuzz::mutate(*target, buffer.data(), size, std::max<std::size_t>(4096, 2 * size), seed + i);
-        target->run({buffer.data(), mutated});
+        const std::size_t mutated =
+            fuzz::mutate(*target, buffer.data(), size, std::max<std::size_t>(4096, 2 * size), seed + i);
+        runner.run({buffer.data(), mutated});
     }
+    if (fuzz::counting_rows()) std::fputs(fuzz::rows_text().c_str(), stdout);
+    if (outcomes) return 0;
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
     const double runs = static_cast<double>(inputs.size() + mutations);
     std::printf("%s: %zu files, %llu mutations, %.0f runs a second\n", argv[1], inputs.size(), mutations,

@@ -1,5 +1,5 @@
-// A fuzz target: one function that takes any bytes. libFuzzer, AFL++ and the plain replayer call it through the same table
-// (targets.def); a finding is a crash, a sanitizer's report, or FUZZ_CHECK.
+// A fuzz target: one function that takes any bytes. libFuzzer, AFL++ and the plain replayer call it through the same
+// table (targets.def); a finding is a crash, a sanitizer's report, or FUZZ_CHECK.
 #pragma once
 
 #include <span>
@@ -11,12 +11,16 @@ namespace fuzz {
 
 using namespace sim;
 
+// What an input reaches, which decides how fast a target must be.
+enum class Surface : u8 { Decoder, Container, Device };
+
 struct Target {
     std::string_view name;  // also the folder of its seeds, seeds/NAME
     std::string_view what;
     void (*run)(std::span<const u8> input);
     // The bytes that inputs are made of, for mutation and dictionaries: 1, 4, 8 or 16.
     u32 unit_bytes;
+    Surface surface;
 };
 
 std::span<const Target> all_targets();

@@ -15,6 +15,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SEEDS = ROOT / "seeds"
+HERE = "tools/fuzz_seeds.py"
 KERNELS = "tests/gpu_model/data/sass/corpus_cubins.zst"
 
 
@@ -90,8 +91,6 @@ def trace_seeds(seeds, program):
 
 def method_words():
     """Pushbuffers: bind copy and compute classes, a linear copy, a fill, host semaphores, every header form."""
-    def header(opcode, count, subchannel, method):
-        return opcode << 29 | count << 16 | subchannel << 13 | method >> 2
     inc, non, imm, one = 1, 3, 4, 5
     yield "copy", [header(inc, 1, 4, 0), 0xC5B5, header(inc, 8, 4, 0x400), 0, 0x1000, 0, 0x2000, 256, 256, 256, 1,
                    header(inc, 1, 4, 0x300), 0x182]
@@ -189,6 +188,167 @@ def uvm_seeds(seeds):
         seeds.add("uvm", f"every{part // 48}", b"".join(every[part:part + 48]), table)
 
 
+DATA_VA = 0x4_0000_0000  # of fuzz/channels.h: 2 MiB that both channels see
+
+
+def header(opcode, count, subchannel, method):
+    """A pushbuffer header; opcodes: 1 INC, 3 NON_INC, 4 IMMD, 5 ONE_INC."""
+    return opcode << 29 | count << 16 | subchannel << 13 | method >> 2
+
+
+def work_words():
+    """(name, channel, words): pushbuffers that do something on the channels of fuzz/channels.h. Channel 0 copies, 1 computes."""
+    inc, non, imm, one = 1, 3, 4, 5
+    high, low = DATA_VA >> 32, DATA_VA & 0xFFFFFFFF
+
+    def release(offset, payload):
+        return [header(inc, 5, 0, 0x5C), low + offset, high, payload, 0, 1]
+    yield "copy", 0, [header(inc, 1, 4, 0), 0xC5B5, header(inc, 8, 4, 0x400), high, low, high, low + 0x1000, 256, 256, 256, 1,
+                      header(inc, 1, 4, 0x300), 0x182, *release(0x8000, 7)]
+    yield "remap", 0, [header(inc, 1, 4, 0), 0xC5B5, header(inc, 3, 4, 0x700), 1, 2, 0x30004, header(inc, 2, 4, 0x408), high, low,
+                       header(inc, 2, 4, 0x418), 64, 1, header(imm, 0x582, 4, 0x300)]
+    yield "block", 0, [header(inc, 1, 4, 0), 0xC5B5, header(inc, 6, 4, 0x70C), 0x1000, 64, 8, 1, 0, 0,
+                       header(inc, 8, 4, 0x400), high, low, high, low + 0x4000, 64, 64, 64, 8, header(inc, 1, 4, 0x300), 0x102]
+    yield "semaphores", 0, [*release(0x100, 5), header(inc, 5, 0, 0x5C), low + 0x100, high, 5, 0, 0x2,
+                            header(inc, 5, 0, 0x5C), low + 0x100, high, 9, 0, 0x03000007, header(imm, 0, 0, 0x20)]
+    yield "membar", 0, [header(inc, 4, 0, 0x28), 0, 0, 0, 5 << 27, header(inc, 4, 0, 0x28), 0, 0, 0, 9 << 27, header(imm, 0, 0, 0x80)]
+    yield "bind", 1, [header(inc, 1, 1, 0), 0xC5C0, header(inc, 1, 3, 0), 0xC597, header(inc, 1, 2, 0), 0xA140, *release(0x200, 3)]
+    yield "inline", 1, [header(inc, 1, 1, 0), 0xC5C0, header(inc, 4, 1, 0x180), 16, 1, high, low + 0x300, header(imm, 0x41, 1, 0x1B0),
+                        header(non, 4, 1, 0x1B4), 1, 2, 3, 4, *release(0x400, 1)]
+    yield "macro", 1, [header(inc, 1, 1, 0), 0xC5C0, header(inc, 1, 1, 0x11C), 0, header(imm, 0, 1, 0x120), header(inc, 1, 1, 0x114), 0,
+                       header(non, 3, 1, 0x118), 0x00000091, 0x00000000, 0x00000000, header(one, 2, 1, 0x3800), 7, 8]
+    yield "report", 1, [header(inc, 1, 1, 0), 0xC5C0, header(inc, 4, 1, 0x1B00), high, low + 0x500, 1, 0x10000000,
+                        header(one, 3, 1, 0x180), 1, 2, 3, header(imm, 0, 1, 0x110)]
+
+
+def packed(words):
+    return struct.pack(f"<{len(words)}I", *words)
+
+
+def sound_qmd():
+    """256 bytes of a QMD that may run, by the field table."""
+    rows = {}
+    for match in re.finditer(r"^QMD_FIELD\((\w+), (\d+), (\d+), (\d+), (\w+), (\w+)\)",
+                             (ROOT / "gpu_model/engine/compute/qmd.def").read_text(), re.M):
+        rows[match[1]] = (int(match[2]), int(match[3]))
+    value = 0
+    for name, word in (("QMD_MAJOR_VERSION", 2), ("QMD_VERSION", 2), ("CTA_RASTER_WIDTH", 2), ("CTA_RASTER_HEIGHT", 1),
+                       ("CTA_RASTER_DEPTH", 1), ("CTA_THREAD_DIMENSION0", 33), ("CTA_THREAD_DIMENSION1", 2),
+                       ("CTA_THREAD_DIMENSION2", 1), ("REGISTER_COUNT_V", 16), ("PROGRAM_ADDRESS_LOWER", DATA_VA & 0xFFFFFFFF),
+                       ("PROGRAM_ADDRESS_UPPER", DATA_VA >> 32), ("SEMAPHORE_RELEASE_ENABLE0", 1),
+                       ("RELEASE0_ADDRESS_LOWER", (DATA_VA & 0xFFFFFFFF) + 0x9000), ("RELEASE0_ADDRESS_UPPER", DATA_VA >> 32),
+                       ("RELEASE0_PAYLOAD", 77)):
+        high, low = rows[name]
+        value |= (word & (1 << high - low + 1) - 1) << low
+    return value.to_bytes(256, "little"), list(rows)
+
+
+def work_seeds(seeds):
+    origin = HERE
+    work = list(work_words())
+    for name, channel, words in work:
+        seeds.add("channel", name, packed([channel, *words]), origin)
+        entry = [len(words) << 10 << 32 | 0, (1 << 41) << 0 | 4]
+        ring = struct.pack("<2Q", entry[0] | 1 << 63, entry[0] >> 1 & ~1 | entry[1])
+        seeds.add("gp_entry", name, packed([2 << 16 | 2 << 8 | channel]) + ring + packed(words), origin)
+    ring_va = 0x2_0000_0000 + 0x1000
+    raw = struct.pack("<4Q", 6 << 10 << 32 | ring_va, 0, 1 << 32, 2 << 10 << 32 | ring_va + 8 | 1)
+    seeds.add("gp_entry", "raw", packed([4 << 16 | 4 << 8 | 2]) + raw + packed(work[0][2]), origin)
+    qmd, names = sound_qmd()
+    seeds.add("qmd", "raw", packed([1]) + qmd, "gpu_model/engine/compute/qmd.def")
+    number = {name: i for i, name in enumerate(names)}
+    for seed, changes in (("blocks", (("CTA_RASTER_WIDTH", 5), ("CTA_THREAD_DIMENSION0", 64), ("CTA_THREAD_DIMENSION1", 3))),
+                          ("releases", (("SEMAPHORE_RELEASE_ENABLE0", 1), ("RELEASE0_ADDRESS_LOWER", 0x9000), ("RELEASE0_ADDRESS_UPPER", 4),
+                                        ("SEMAPHORE_RELEASE_ENABLE1", 1), ("RELEASE1_ADDRESS_LOWER", 0x9100), ("RELEASE1_ADDRESS_UPPER", 4),
+                                        ("RELEASE1_REDUCTION_ENABLE", 1), ("RELEASE1_PAYLOAD", 3))),
+                          ("version23", (("QMD_VERSION", 3), ("BARRIER_COUNT", 16), ("SHARED_MEMORY_SIZE", 0x400),
+                                        ("REGISTER_COUNT_V", 255))),
+                          ("wrong", (("CTA_THREAD_DIMENSION0", 2048), ("IS_QUEUE", 1), ("QMD_MAJOR_VERSION", 1)))):
+        records = b"".join(struct.pack("<2I", number[name], value) for name, value in changes if name in number)
+        seeds.add("qmd", seed, packed([2]) + records.ljust(64, b"\0"), "gpu_model/engine/compute/qmd.def")
+
+
+def page_table_seeds(seeds):
+    """Records of the page_table target: u32 where, u32 access, u64 entry."""
+    valid, table, sparse, read_only = 1, 2, 8, 0x40
+
+    def record(kind, index, access, entry, flags=0):
+        return struct.pack("<2IQ", kind | flags | index << 8, access, entry)
+    down = b"".join(record(kind, 0, 0x1000 * kind | 1, table) for kind in (0, 1, 2))
+    small = down + record(3, 0, 0x2000, 0) + record(3, 0, 0x2001, table, 8)
+    seeds.add("page_table", "small", small + b"".join(record(5, i, i << 12 | 1, valid | i << 8) for i in range(1, 6)), HERE)
+    seeds.add("page_table", "big", down + record(3, 1, 0x200001, table) + record(4, 0, 0x200011, valid)
+              + record(4, 1, 0x210005, valid | 16 << 8) + record(4, 2, 0x220005, sparse), HERE)
+    seeds.add("page_table", "huge", down + record(3, 2, 0x400001, valid) + record(3, 3, 0x5F0001, valid | read_only)
+              + record(3, 4, 0x800001, sparse), HERE)
+    seeds.add("page_table", "dual", small + record(3, 0, 0x3001, table) + record(4, 0, 0x4001, 0) + record(5, 3, 0x3005, valid | 7 << 8)
+              + record(4, 1, 0x10001, valid), HERE)
+    seeds.add("page_table", "raw", down + record(2, 0, 1, 0x3FFFFFF00 | table, 0x80) + record(1, 0, 5, table | valid, 0x80), HERE)
+
+
+def kernel_seeds(seeds):
+    kernels = packed_files(KERNELS)
+    for name in sorted(kernels):
+        if not name.endswith(".O3"):
+            continue
+        for section, code in text_sections(kernels[name]):
+            if 64 <= len(code) <= 1536:
+                safe = re.sub(r"[^A-Za-z0-9_.]", "_", f"{name}{section}")[:60]
+                seeds.add("sass_kernel", safe, bytes([31, 1, 1, 0]) + code, f"{KERNELS} {name} {section}")
+                break
+
+
+def firmware_seeds(seeds):
+    def element(function, payload, slots=0, flags=2):
+        rpc = struct.pack("<8I", 0x03000000, 0x43505256, 32 + len(payload), function, 0xFFFFFFFF, 0xFFFFFFFF, 0, 0)
+        body = bytes(32) + struct.pack("<4I", 0, 0, 1, 0) + rpc + payload
+        return struct.pack("<HBB", len(body), slots, flags) + body
+    client, device, subdevice = 0xC1D00001, 0x80, 0x2080
+    alloc = struct.pack("<8I", client, device, 0x1000, 0x90F1, 0, 48, 0, 0) + bytes(48)
+    control = struct.pack("<6I", client, subdevice, 0x20800A5C, 0, 8, 0) + bytes(8)
+    free = struct.pack("<4I", client, 0, subdevice, 0)
+    seeds.add("gsp_command", "alloc", element(103, alloc) + element(10, free), HERE)
+    seeds.add("gsp_command", "control", element(76, control) + element(76, control, 0, 6) + element(1, bytes(32)), HERE)
+    seeds.add("gsp_command", "raw", element(76, control, 0, 3) + element(103, alloc, 1, 3), HERE)
+    seeds.add("gsp_command", "unknown", b"".join(element(number, bytes(16), 0, 6) for number in (0, 2, 72, 73, 200, 0x1001, 0xFFFF)),
+              HERE)
+
+    def call(kind, number, first, second, params=b""):
+        return struct.pack("<4BH", kind, number, first, second, len(params)) + params
+    seeds.add("rpc_calls", "allocs", b"".join(call(0, number, 0x10, 5 + number % 4) for number in range(0, 40, 2)), HERE)
+    seeds.add("rpc_calls", "controls", b"".join(call(3, number * 7 % 256, 0x20, number % 3) for number in range(40)), HERE)
+    seeds.add("rpc_calls", "frees", call(0, 9, 0x10, 5) + call(5, 0, 0x50, 0) + call(6, 0, 0x20, 0x26) + call(5, 0, 0x20, 0)
+              + call(5, 0, 0x00, 0) + call(3, 5, 0x20, 0), HERE)
+    seeds.add("rpc_calls", "functions", b"".join(call(7, number, 0, 0, bytes(number % 48)) for number in range(1, 120, 3)), HERE)
+
+
+def plan_seeds(seeds):
+    points = re.findall(r"^FAULT_POINT\((\w+), *\"([\w.]+)\"", (ROOT / "gpu_model/fault_points.def").read_text(), re.M)
+    names = [name for _, name in points] or ["pci.read_ones", "intr.late"]
+    seeds.add("fault_plan", "ratios", "".join(f"{name} ratio=1/{2 + i}\n" for i, name in enumerate(names)).encode(),
+              "gpu_model/fault_points.def")
+    seeds.add("fault_plan", "visits", f"# visits\n{names[0]} from=2 to=9 ratio=1/1\n".encode(), HERE)
+    seeds.add("fault_plan", "argument", b"intr.late argument=50us # late\npci.read_ones ratio=1/1000 from=200 to=400\n", HERE)
+
+
+def device_seeds(seeds):
+    def step(kind, choice, count, value, words=()):
+        return struct.pack("<BBHI", kind, choice, count, value) + packed(list(words))
+    work = {name: (channel, words) for name, channel, words in work_words()}
+
+    def push(name, later=0):
+        channel, words = work[name]
+        return step(0, channel | later, len(words), 0, words)
+    origin = HERE
+    seeds.add("device", "two_channels", push("copy") + push("inline") + step(3, 0, 0, 50_000_000) + push("semaphores")
+              + push("report"), origin)
+    seeds.add("device", "batch", push("copy", 2) + push("remap", 2) + push("block") + step(3, 0, 0, 10_000_000) + push("membar"), origin)
+    seeds.add("device", "registers", push("copy") + step(4, 1, 0, 0x100) + step(5, 0, 0, 0x2100) + step(4, 0xFF, 0xFFFF, 0xB81010)
+              + step(6, 5, 0, 0x100) + push("bind") + step(4, 0, 0, 0xB80F40), origin)
+    seeds.add("device", "free_under_work", push("copy") + step(7, 1, 0, 0) + push("semaphores") + step(7, 1, 0, 2) + push("inline")
+              + step(7, 2, 0, 0) + step(3, 0, 0, 60_000_000), origin)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--program", default=str(ROOT / "build/release/tu104sim"))
@@ -197,11 +357,17 @@ def main():
     code_seeds(seeds)
     trace_seeds(seeds, program)
     for name, words in method_words():
-        seeds.add("pushbuffer", name, struct.pack(f"<{len(words)}I", *words), "tools/fuzz_seeds.py")
+        seeds.add("pushbuffer", name, struct.pack(f"<{len(words)}I", *words), HERE)
     gsp_seeds(seeds)
     register_seeds(seeds)
     call_seeds(seeds, program)
     uvm_seeds(seeds)
+    work_seeds(seeds)
+    page_table_seeds(seeds)
+    kernel_seeds(seeds)
+    firmware_seeds(seeds)
+    plan_seeds(seeds)
+    device_seeds(seeds)
     seeds.write_manifest()
     print(f"{len(seeds.rows)} seeds, {sum(row[1] for row in seeds.rows)} bytes")
 

@@ -1,6 +1,7 @@
 // A file of driver calls and answers. What parses is printed, and the print parses to itself.
 #include <string>
 
+#include "fuzz/self_test.h"
 #include "fuzz/target.h"
 #include "guest_harness/conform/sequence.h"
 #include "sim/check.h"
@@ -16,7 +17,9 @@ void run_driver_calls(std::span<const u8> input) {
         const std::string text = conform::to_text(source, sequences);
         conform::Source again;
         FUZZ_CHECK(conform::to_text(again, conform::from_text(text, again)).size() == text.size());
-    } catch (const sim::HostError&) {
+        note_text(text);
+    } catch (const sim::HostError& error) {
+        note_text(error.what());
     }
 }
 

@@ -1,9 +1,11 @@
-// The shared queue memory as the input says, read as the driver reads it: link to the firmware's queue, receive until nothing is left.
-// The first half of the work is twin: with an even first byte the header that guards the rest is made right.
+// The shared queue memory as the input says, read as the driver reads it: link to the firmware's queue, receive until
+// nothing is left. The first half of the work is twin: with an even first byte the header that guards the rest is made
+// right.
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
+#include "fuzz/self_test.h"
 #include "fuzz/target.h"
 #include "rm/msgq.h"
 
@@ -83,9 +85,13 @@ void run_gsp_status(std::span<const u8> input) {
     for (u32 i = 0; i < 2 * kSlotCount; ++i) {
         Record record;
         const Outcome outcome = reader.receive(record);
-        if (outcome == Outcome::Rejected) FUZZ_CHECK(!reader.rejection()->text().empty());
+        if (outcome == Outcome::Rejected) {
+            FUZZ_CHECK(!reader.rejection()->text().empty());
+            note_text(reader.rejection()->text());
+        }
         if (outcome != Outcome::Ok && outcome != Outcome::Stale) return;
         FUZZ_CHECK(record.payload().size() <= record.bytes.size());
+        if (noting_outcomes()) note_outcome(digest_bytes(record.payload()));
     }
 }
 

@@ -1,6 +1,8 @@
-// Calls of one process to the driver of a booted machine that already has a client, a device and a subdevice. Records of the input:
+// Calls of one process to the driver of a booted machine that already has a client, a device and a subdevice. Records
+// of the input:
 //   u8 kind, u8 file, u16 argument bytes, u32 request number or flags, argument, u16 nested bytes, nested
-// The pointer field of an allocation and a control is filled with the nested block's address, unless kind's top bit is set.
+// The pointer field of an allocation and a control is filled with the nested block's address, unless kind's top bit is
+// set.
 #include <cstring>
 #include <map>
 

@@ -1,0 +1,97 @@
+// A process that calls the driver of a booted machine: a block of memory for arguments, and the calls that every target
+// of the driver surface begins with. Everything that bring_up() makes must succeed; what inputs do afterwards need not.
+#pragma once
+
+#include <vector>
+
+#include "fuzz/target.h"
+#include "guest_harness/machine.h"
+#include "rm/abi/all_structs.h"
+#include "rm/abi/classes.h"
+#include "rm/abi/controls.h"
+#include "rm/abi/ioctls.h"
+#include "rm/abi/status.h"
+
+namespace fuzz {
+
+namespace abi = rm::abi;
+
+// One block of memory; everything else is not mapped.
+class ProcessMemory final : public rm::UserMemory {
+public:
+    static constexpr u64 kArgumentAt = 0x10000;
+    static constexpr u64 kNestedAt = 0x30000;
+    static constexpr u64 kBytes = 0x40000;  // from kArgumentAt
+
+    bool read(u64 address, std::span<u8> out) override;
+    bool write(u64 address, std::span<const u8> bytes) override;
+
+private:
+    u8* find(u64 address, u64 bytes);
+    std::vector<u8> bytes_ = std::vector<u8>(kBytes);
+};
+
+class Process {
+public:
+    static constexpr int kControl = 3, kGpu = 4;
+    static constexpr u32 kDevice = 0xCAFE0001, kSubdevice = 0xCAFE0002;
+
+    explicit Process(rm::DriverSurface& driver) : driver_(driver) {}
+    // Control and GPU files, client, device, subdevice.
+    void bring_up();
+
+    rm::DriverSurface& driver() { return driver_; }
+    rm::Caller& caller() { return caller_; }
+    ProcessMemory& memory() { return memory_; }
+    u32 client() const { return client_; }
+
+    // The request word of an escape.
+    static u64 request(u32 number, u64 bytes);
+    // An escape whose struct is `value`; the struct comes back.
+    template <typename T>
+    T escape(int fd, u32 number, T value) {
+        put(ProcessMemory::kArgumentAt, value);
+        FUZZ_CHECK(driver_.ioctl(caller_, fd, request(number, sizeof(T)), ProcessMemory::kArgumentAt) == 0);
+        return get<T>(ProcessMemory::kArgumentAt);
+    }
+    template <typename T>
+    T alloc(u32 parent, u32 object, u32 class_id, T params) {
+        put(ProcessMemory::kNestedAt, params);
+        alloc_at(parent, object, class_id, ProcessMemory::kNestedAt);
+        return get<T>(ProcessMemory::kNestedAt);
+    }
+    template <typename T>
+    T control(u32 object, u32 command, T params) {
+        put(ProcessMemory::kNestedAt, params);
+        abi::NVOS54_PARAMETERS call{};
+        call.hClient = client_;
+        call.hObject = object;
+        call.cmd = command;
+        call.params = ProcessMemory::kNestedAt;
+        call.paramsSize = sizeof(T);
+        FUZZ_CHECK(escape(kControl, abi::NV_ESC_RM_CONTROL, call).status == abi::NV_OK);
+        return get<T>(ProcessMemory::kNestedAt);
+    }
+    template <typename T>
+    void put(u64 address, const T& value) {
+        std::vector<u8> bytes(sizeof(T));
+        abi::store(std::span<u8>(bytes), value);
+        FUZZ_CHECK(memory_.write(address, bytes));
+    }
+    template <typename T>
+    T get(u64 address) {
+        std::vector<u8> bytes(sizeof(T));
+        FUZZ_CHECK(memory_.read(address, bytes));
+        return *abi::load<T>(bytes);
+    }
+
+private:
+    void alloc_at(u32 parent, u32 object, u32 class_id, u64 params);
+
+    rm::DriverSurface& driver_;
+    ProcessMemory memory_;
+    rm::Caller caller_{memory_};
+    u32 client_ = 0;
+};
+
+}  // namespace fuzz

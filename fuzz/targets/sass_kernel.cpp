@@ -1,0 +1,90 @@
+// A kernel of any instruction words on a flat memory, for a bounded number of instructions. The input's first word
+// chooses the block (bits 0 to 4: lanes less one), the grid (bits 8 to 9) and shared memory (bit 16); then instruction
+// words. The kernel runs twice, with this host's widest vector loops and with the portable ones: everything that can be
+// seen must be the same.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "fuzz/self_test.h"
+#include "fuzz/target.h"
+#include "gpu_model/sm/exec/grid.h"
+#include "gpu_model/sm/flat_memory.h"
+
+namespace fuzz {
+
+namespace {
+
+namespace sm = gpu::sm;
+
+constexpr u64 kCode = 0x1'0000, kData = 0x20'0000, kBank = 0x30'0000;
+constexpr u32 kCodeBytes = 8192, kDataBytes = 16384, kBankBytes = 1024;
+constexpr u64 kInstructions = 2000;
+
+struct StillClock final : sm::SmClock {
+    u64 global_timer_ns() const override { return 0; }
+};
+
+struct Bench {
+    sm::FlatMemory memory;
+    std::span<u8> code = memory.add(kCode, kCodeBytes);
+    std::span<u8> data = memory.add(kData, kDataBytes);
+    std::span<u8> bank = memory.add(kBank, kBankBytes);
+    sm::CodeCache cache;
+    StillClock clock;
+
+    explicit Bench(sm::LaneTarget target) : cache(target) {}
+
+    struct Result {
+        sm::GridState state{};
+        u64 instructions = 0;
+        std::string trap;
+        Digest128 data;
+        friend bool operator==(const Result&, const Result&) = default;
+    };
+    Result run(const sm::KernelLaunch& launch, std::span<const u8> words) {
+        std::fill(code.begin(), code.end(), u8{0});
+        std::copy(words.begin(), words.end(), code.begin());
+        for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<u8>(i * 7 + i / 256);
+        for (std::size_t i = 0; i < bank.size(); ++i) bank[i] = static_cast<u8>(i);
+        // Where parameters lie: addresses of the data, so that loads and stores of real kernels reach something.
+        for (std::size_t at = 0x160; at + 8 <= bank.size(); at += 8)
+            for (std::size_t i = 0; i < 8; ++i) bank[at + i] = static_cast<u8>(kData >> (8 * i));
+        cache.clear();
+        sm::GridRun grid(launch, memory, cache, clock);
+        Result result;
+        result.state = grid.run(kInstructions);
+        result.instructions = grid.instructions();
+        if (result.state == sm::GridState::Trapped) result.trap = grid.trap().describe();
+        result.data = digest_bytes(data);
+        return result;
+    }
+};
+
+}  // namespace
+
+void run_sass_kernel(std::span<const u8> input) {
+    constexpr std::size_t kHead = 4;
+    if (input.size() < kHead + 16) return;
+    static Bench portable(sm::LaneTarget::Portable);
+    static Bench widest(sm::best_lane_target());
+    sm::KernelLaunch launch;
+    launch.entry = kCode;
+    launch.block[0] = 1 + (input[0] & 31u) + ((input[0] & 0x80) != 0 ? 32 : 0);
+    launch.grid[0] = 1 + (input[1] & 3u);
+    launch.shared_bytes = (input[2] & 1) != 0 ? 4096 : 0;
+    launch.local_low_bytes = 512;
+    launch.shared_window = u64{0x7F} << 32;
+    launch.local_window = u64{0x7E} << 32;
+    launch.registers = 128;
+    launch.banks[0] = {kBank, kBankBytes};
+    FUZZ_CHECK(sm::check_launch(launch).empty());
+    const std::span<const u8> words =
+        input.subspan(kHead, std::min<std::size_t>(input.size() - kHead, kCodeBytes) / 16 * 16);
+    const Bench::Result one = portable.run(launch, words);
+    const Bench::Result other = widest.run(launch, words);
+    FUZZ_CHECK(one == other);
+    if (noting_outcomes()) note_outcome(one.data);
+}
+
+}  // namespace fuzz
