@@ -14,6 +14,7 @@
 #include "gpu_model/sm/tools/memory_check.h"
 #include "gpu_model/sm/tools/race_check.h"
 #include "gpu_model/sm/tools/sass_trace.h"
+#include "guest_harness/allocation_watch.h"
 #include "guest_harness/cli/command.h"
 
 namespace harness::cli {
@@ -100,6 +101,7 @@ struct SmTools::Impl {
     std::unique_ptr<HazardCheck> hazards;
     std::unique_ptr<sm::Breakpoints> breakpoints;
     std::vector<sm::GridObserver*> observers;
+    std::unique_ptr<AllocationWatch> mappings;
     sim::Kernel* kernel = nullptr;
     bool go_on = false, stopped = false;
 
@@ -167,6 +169,17 @@ const std::vector<sm::GridObserver*>& SmTools::observers() const { return impl_-
 void SmTools::attach(Machine& machine) {
     impl_->kernel = &machine.kernel();
     for (sm::GridObserver* observer : impl_->observers) gpu::observe_grids(machine.gpu(), *observer);
+    const rm::DriverVersion* version = rm::find_version(machine.options().driver).version;
+    if (!impl_->memory || version == nullptr) return;
+    sm::MemoryCheck& memory = *impl_->memory;
+    memory.know_in_part();
+    impl_->mappings = std::make_unique<AllocationWatch>(
+        *version,
+        [&memory](const AllocationWatch::Mapping& mapping) {
+            memory.allocate({mapping.va, mapping.bytes, fmt::format("memory object 0x{:x}", mapping.memory_handle), true});
+        },
+        [&memory](u64 va) { memory.forget(va); });
+    machine.kernel().journal().add_sink(*impl_->mappings);
 }
 
 void SmTools::next_launch(const std::string& kernel, const std::vector<Allocation>& allocations) {

@@ -19,9 +19,12 @@ public:
         std::string name;
         bool initialised = true;  // false: bytes count as written when a kernel has written them
     };
-    // Allocations do not overlap; a later one at the same address takes the earlier one's place.
+    // A later allocation takes the place of those that it overlaps.
     void allocate(Allocation allocation);
+    void forget(u64 va) { allocations_.erase(va); }
     void forget_allocations() { allocations_.clear(); }
+    // There are allocations that the checker is not told of: only the rest of an allocation's last page is outside.
+    void know_in_part() { in_part_ = true; }
 
     void on_block(const Cta& cta) override;
     void on_block_end(const Cta& cta) override;
@@ -52,6 +55,7 @@ private:
 
     std::map<std::pair<u64, u64>, Block> blocks_;  // by grid and linear index
     std::map<u64, Known> allocations_;             // by address
+    bool in_part_ = false;
     std::optional<MemoryAccess> access_;           // of the instruction between before() and after()
     Findings findings_;
 };
