@@ -55,6 +55,7 @@ FlatLaunch::Outcome FlatLaunch::run(std::string_view name, const Geometry& geome
     launch.shared_window = kFlatSharedWindow;
     launch.local_window = kFlatLocalWindow;
     launch.sm_count = kFlatSmCount;
+    launch.textures = textures_;
     const auto add_bank = [&](const ConstantBank& bank) {
         if (bank.bank >= kConstantBanks || image_.sections[bank.section] == 0) return;
         launch.banks[bank.bank] = {image_.sections[bank.section], static_cast<u32>(cubin_.sections[bank.section].size)};

@@ -32,6 +32,8 @@ public:
 
     // Zeroes, in a region of their own: what lies beyond the end faults.
     Buffer add_buffer(u64 bytes);
+    // What texture handles of later launches count into.
+    void set_textures(const TexturePools& pools) { textures_ = pools; }
     // parameters: one value each, in order; shorter values than the kernel's are extended with zeroes.
     Outcome run(std::string_view kernel, const Geometry& geometry, std::span<const std::vector<u8>> parameters,
                 u64 instructions_max);
@@ -42,6 +44,7 @@ private:
     CubinImage image_;
     FlatMemory memory_;
     u64 next_buffer_;
+    TexturePools textures_;
 };
 
 // A parameter's bytes, little-endian as the launch header has them.

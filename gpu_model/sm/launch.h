@@ -63,6 +63,12 @@ struct ConstantBuffer {
     u32 bytes = 0;  // reads at and beyond it are zero; 0: no such bank
 };
 
+// Tables of texture headers and samplers that texture handles count into.
+struct TexturePools {
+    u64 headers = 0, samplers = 0;           // virtual addresses; 32 bytes an entry
+    u32 header_max = 0, sampler_max = 0;     // highest index
+};
+
 struct KernelLaunch {
     u64 entry = 0;  // virtual address of the first instruction
     std::array<u32, 3> grid{1, 1, 1};
@@ -75,6 +81,7 @@ struct KernelLaunch {
     u64 shared_window = 0;     // generic addresses of shared and local memory
     u64 local_window = 0;
     std::array<ConstantBuffer, kConstantBanks> banks{};
+    TexturePools textures{};
     u32 sm_count = 40;  // of the chip: how many blocks run side by side, and what SR_VIRTUALSMID reads
 };
 

@@ -59,13 +59,18 @@ MethodResult Compute::schedule_grid(Call& call) {
     constexpr u32 qmd_shift = 8;
     const u64 qmd_va = u64{state[SEND_PCAS_A / 4]} << qmd_shift;
     const auto window = [&](u32 upper, u32 lower) {
-        constexpr u32 upper_mask = 0x1FFFF;  // SET_SHADER_..._WINDOW_A_BASE_ADDRESS_UPPER
+        constexpr u32 upper_mask = 0x1FFFF;  // BASE_ADDRESS_UPPER of the windows, OFFSET_UPPER of the pools
         return u64{state[upper / 4] & upper_mask} << 32 | state[lower / 4];
     };
+    const sm::TexturePools textures{window(SET_TEX_HEADER_POOL_A, SET_TEX_HEADER_POOL_B),
+                                    window(SET_TEX_SAMPLER_POOL_A, SET_TEX_SAMPLER_POOL_B),
+                                    SET_TEX_HEADER_POOL_C_MAXIMUM_INDEX::get(state[SET_TEX_HEADER_POOL_C / 4]),
+                                    SET_TEX_SAMPLER_POOL_C_MAXIMUM_INDEX::get(state[SET_TEX_SAMPLER_POOL_C / 4])};
     const GridLauncher::Request request{call.channel,
                                         qmd_va,
                                         {window(SET_SHADER_SHARED_MEMORY_WINDOW_A, SET_SHADER_SHARED_MEMORY_WINDOW_B),
-                                         window(SET_SHADER_LOCAL_MEMORY_WINDOW_A, SET_SHADER_LOCAL_MEMORY_WINDOW_B)},
+                                         window(SET_SHADER_LOCAL_MEMORY_WINDOW_A, SET_SHADER_LOCAL_MEMORY_WINDOW_B),
+                                         textures},
                                         trapped(call)};
     MmuFault mmu_fault;
     QmdError error;

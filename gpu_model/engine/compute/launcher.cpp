@@ -320,6 +320,10 @@ void GridLauncher::Job::visit(sim::StateVisitor& visitor) {
     visitor.field("qmd", qmd.words);
     visitor.field("shared_window", windows.shared);
     visitor.field("local_window", windows.local);
+    visitor.field("texture_headers", windows.textures.headers);
+    visitor.field("texture_header_max", windows.textures.header_max);
+    visitor.field("samplers", windows.textures.samplers);
+    visitor.field("sampler_max", windows.textures.sampler_max);
     visitor.field("instance_aperture", space.instance.aperture);
     visitor.field("instance", space.instance.value);
     visitor.field("pdb_aperture", space.pdb.aperture);

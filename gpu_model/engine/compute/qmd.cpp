@@ -149,6 +149,7 @@ sm::KernelLaunch make_launch(const Qmd& qmd, const MemoryWindows& windows, u32 s
     launch.local_high_bytes = qmd.get(SHADER_LOCAL_MEMORY_HIGH_SIZE);
     launch.shared_window = windows.shared;
     launch.local_window = windows.local;
+    launch.textures = windows.textures;
     launch.sm_count = sm_count;
     for (u32 i = 0; i < Qmd::kConstantBuffers; ++i) {
         if (qmd.get(CONSTANT_BUFFER_VALID, i) == 0) continue;

@@ -54,9 +54,10 @@ struct QmdError {
     std::string describe() const;
 };
 
-// The windows of generic addresses, from the class's state.
+// The windows of generic addresses and the pools of textures, from the class's state.
 struct MemoryWindows {
     u64 shared = 0, local = 0;
+    sm::TexturePools textures{};
 };
 
 // The first check that fails, or none.

@@ -1,6 +1,8 @@
 // Helpers of the handlers that are not on the fast path.
 #include "gpu_model/sm/exec/exec.h"
 
+#include <algorithm>
+
 #include "gpu_model/sm/exec/grid.h"
 
 namespace gpu::sm {
@@ -41,6 +43,31 @@ u32 Exec::constant_word(const Slot& s, u32 word) {
     return value;
 }
 
+bool Exec::read_bindless(const Slot& s, u32 handle, u64 offset, std::span<u8> out) {
+    std::fill(out.begin(), out.end(), u8{0});
+    if (handle == sass::kUrz) return true;  // no bytes at all
+    const u64 pair = warp->uniform[handle] | u64{warp->uniform[handle + 1]} << 32;
+    // Address and size in units of 16 bytes, as public drivers for this chip write the pair.
+    constexpr unsigned address_bits = 45, unit_shift = 4;
+    const u64 va = (pair & ((u64{1} << address_bits) - 1)) << unit_shift, bytes = pair >> address_bits << unit_shift;
+    if (offset >= bytes) return true;
+    const std::span<u8> inside = out.first(std::min<u64>(out.size(), bytes - offset));
+    if (grid->memory().read(va + offset, inside)) return true;
+    trap(s, TrapReason::MMU_FAULT, lanes, va + offset);
+    return false;
+}
+
+u32 Exec::bindless_word(const Slot& s, u32 word) {
+    const u64 offset = static_cast<u16>(s.in.bank_offset) + u64{word} * 4;
+    std::array<u8, 4> bytes{};
+    if (offset % 4 != 0) {
+        trap(s, TrapReason::MISALIGNED_IMMC_ADDR, lanes);
+    } else {
+        read_bindless(s, s.in.handle & sass::kUrz, offset, bytes);
+    }
+    return word_of(bytes);
+}
+
 void Exec::load_constant_row(Slot& s) {
     fill(s.row, constant_word(s, 0));
     // A trap leaves the row unmarked: it must be found again when the instruction runs again.
@@ -51,8 +78,7 @@ const u32* Exec::spread_source(Slot& s, const sass::Source& source, u32 place) {
     if (source.kind == sass::SourceKind::Uniform) {
         fill(spread[place], warp->uniform[source.index]);
     } else {
-        trap(s, TrapReason::UNMODELLED, lanes, 0, "constant through a bindless handle");
-        fill(spread[place], 0);
+        fill(spread[place], bindless_word(s, 0));
     }
     return spread[place].lane;
 }
@@ -72,8 +98,10 @@ const u32* Exec::src_high(Slot& s, const sass::Source& source, u32 place, u32 im
             // src() has spread the low word in this place; the pair's row comes after the operand rows.
             fill(spread_high, source.index == sass::kUrz ? 0 : warp->uniform[source.index + 1]);
             return spread_high.lane;
-        case SourceKind::None:
         case SourceKind::Bindless:
+            fill(spread_high, bindless_word(s, 1));
+            return spread_high.lane;
+        case SourceKind::None:
             break;
     }
     return reg(sass::kRz);
@@ -88,9 +116,10 @@ u32 Exec::scalar(Slot& s, const sass::Source& source) {
             return s.in.immediate;
         case SourceKind::Constant:
             return constant_word(s, 0);
+        case SourceKind::Bindless:
+            return bindless_word(s, 0);
         case SourceKind::Register:
         case SourceKind::None:
-        case SourceKind::Bindless:
             break;
     }
     return 0;

@@ -92,6 +92,9 @@ struct Exec {
         return spread_source(s, source, place);
     }
     void load_constant_row(Slot& s);
+    // Bytes of the constant buffer that a uniform register pair describes; zero beyond its end. False: trapped.
+    bool read_bindless(const Slot& s, u32 handle, u64 offset, std::span<u8> out);
+    u32 bindless_word(const Slot& s, u32 word);
     const u32* spread_source(Slot& s, const sass::Source& source, u32 place);
     // The operand's second word, for 64-bit operations. An immediate has none: `immediate_high` stands for it.
     const u32* src_high(Slot& s, const sass::Source& source, u32 place, u32 immediate_high);

@@ -179,8 +179,22 @@ void op_fchk(Exec& x, Slot& s) {
     x.set_pred(s.pu, unsafe);
 }
 
+// Sums for derivatives: each lane of a quad adds with signs of its own.
 void op_fswzadd(Exec& x, Slot& s) {
-    x.trap(s, TrapReason::UNMODELLED, x.lanes, 0, "FSWZADD");
+    enum Signs : u32 { Add, FromB, FromA, OnlyB };
+    constexpr u32 quad = 4, bits_of_lane = 2;
+    const u32* a = x.src(s, s.in.a, 0);
+    const u32* b = x.src(s, s.in.c, 2);
+    const FloatRules rules{.round = static_cast<Round>(s.in.mod<Mod::Round>()), .ftz = s.in.mod<Mod::Ftz>() != 0};
+    const u32 pattern = static_cast<u32>(s.in.word.bits(39, 32));
+    u32* d = x.dst(s.in.rd);
+    for_lanes(x.lanes, [&](u32 lane) {
+        // Guess: the first lane's signs are the highest. Patterns of compilers mean the same in either order.
+        const u32 signs = pattern >> (bits_of_lane * (quad - 1 - lane % quad)) & (quad - 1);
+        const u32 p = signs == OnlyB ? 0 : signs == FromB ? a[lane] ^ kSign32 : a[lane];
+        const u32 q = signs == FromA ? b[lane] ^ kSign32 : b[lane];
+        d[lane] = fadd32(p, q, rules);
+    });
 }
 
 }  // namespace gpu::sm

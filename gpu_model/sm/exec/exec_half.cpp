@@ -56,16 +56,21 @@ struct HalfRules {
     }
 };
 
-bool has_float_result(Exec& x, Slot& s, const char* name) {
-    if (s.in.mod<Mod::HalfF32>() == 0) return false;
-    x.trap(s, TrapReason::UNMODELLED, x.lanes, 0, name);
-    return true;
-}
-
 template <typename F>
 void each_half(Exec& x, u32 rd, F f) {
     u32* d = x.dst(rd);
     for_lanes(x.lanes, [&](u32 lane) { d[lane] = f(lane, u32{0}) | f(lane, u32{1}) << 16; });
+}
+
+// The forms with .F32: one result in single precision from the halves that the low half of the usual result takes, as
+// HADD2.F32 widens a half. value: of a lane, as single-precision bits.
+template <typename F>
+void each_single(Exec& x, u32 rd, const HalfRules& rules, F value) {
+    u32* d = x.dst(rd);
+    for_lanes(x.lanes, [&](u32 lane) { d[lane] = rules.sat ? saturate32(value(lane)) : value(lane); });
+}
+u32 widened(u32 half) {
+    return kF16.is_nan(half) ? kNan32 : static_cast<u32>(soft::convert(kF16, kF32, half, Round::Nearest));
 }
 
 u32 half_multiply_add(u32 a, u32 b, u32 c, const HalfRules& rules) {
@@ -86,17 +91,10 @@ void op_hadd2(Exec& x, Slot& s) {
         return soft::add(kF16, p, q, Round::Nearest, kNan16);
     };
     if (s.in.mod<Mod::HalfF32>() != 0) {
-        // One single-precision sum of the low halves: how the compiler widens a half.
-        u32* d = x.dst(s.in.rd);
-        for_lanes(x.lanes, [&](u32 lane) {
-            const u32 p = rules.input(a(lane, 0)), q = rules.input(b(lane, 0));
-            u32 r = kNan32;
-            if (!kF16.is_nan(p) && !kF16.is_nan(q)) {
-                const u64 wide_p = soft::convert(kF16, kF32, p, Round::Nearest);
-                const u64 wide_q = soft::convert(kF16, kF32, q, Round::Nearest);
-                r = static_cast<u32>(soft::add(kF32, wide_p, wide_q, Round::Nearest, kNan32));
-            }
-            d[lane] = rules.sat ? saturate32(r) : r;
+        each_single(x, s.in.rd, rules, [&](u32 lane) {
+            const u32 p = widened(rules.input(a(lane, 0))), q = widened(rules.input(b(lane, 0)));
+            if (is_nan32(p) || is_nan32(q)) return kNan32;
+            return static_cast<u32>(soft::add(kF32, p, q, Round::Nearest, kNan32));
         });
         return;
     }
@@ -107,9 +105,18 @@ void op_hadd2(Exec& x, Slot& s) {
 
 void op_hmul2(Exec& x, Slot& s) {
     HalfSource a, b;
-    if (has_float_result(x, s, "HMUL2.F32")) return;
     if (!half_source(x, s, s.in.a, 0, a) || !half_source(x, s, s.in.b, 1, b)) return;
     const HalfRules rules{s.in.mod<Mod::Ftz>() != 0, s.in.mod<Mod::Fmz>() != 0, s.in.mod<Mod::Sat>() != 0};
+    if (s.in.mod<Mod::HalfF32>() != 0) {
+        // Guess: as HADD2.F32, which alone the compiler emits. A product of two halves is exact.
+        each_single(x, s.in.rd, rules, [&](u32 lane) {
+            const u32 p = widened(rules.input(a(lane, 0))), q = widened(rules.input(b(lane, 0)));
+            if (rules.fmz && (kF32.is_zero(p) || kF32.is_zero(q))) return u32{0};
+            if (is_nan32(p) || is_nan32(q)) return kNan32;
+            return static_cast<u32>(soft::multiply(kF32, p, q, Round::Nearest, kNan32));
+        });
+        return;
+    }
     each_half(x, s.in.rd, [&](u32 lane, u32 half) {
         const u32 p = rules.input(a(lane, half)), q = rules.input(b(lane, half));
         if (rules.fmz && (kF16.is_zero(p) || kF16.is_zero(q))) return u32{0};
@@ -120,10 +127,20 @@ void op_hmul2(Exec& x, Slot& s) {
 
 void op_hfma2(Exec& x, Slot& s) {
     HalfSource a, b, c;
-    if (has_float_result(x, s, "HFMA2.F32")) return;
     if (!half_source(x, s, s.in.a, 0, a) || !half_source(x, s, s.in.b, 1, b) || !half_source(x, s, s.in.c, 2, c))
         return;
     const HalfRules rules{s.in.mod<Mod::Ftz>() != 0, s.in.mod<Mod::Fmz>() != 0, s.in.mod<Mod::Sat>() != 0};
+    if (s.in.mod<Mod::HalfF32>() != 0) {
+        // Guess: as HADD2.F32.
+        each_single(x, s.in.rd, rules, [&](u32 lane) {
+            u32 p = widened(rules.input(a(lane, 0))), q = widened(rules.input(b(lane, 0)));
+            const u32 r = widened(rules.input(c(lane, 0)));
+            if (rules.fmz && (kF32.is_zero(p) || kF32.is_zero(q))) p = q = 0;
+            if (is_nan32(p) || is_nan32(q) || is_nan32(r)) return kNan32;
+            return static_cast<u32>(soft::multiply_add(kF32, p, q, r, Round::Nearest, kNan32));
+        });
+        return;
+    }
     each_half(x, s.in.rd, [&](u32 lane, u32 half) {
         return half_multiply_add(a(lane, half), b(lane, half), c(lane, half), rules);
     });

@@ -238,11 +238,17 @@ void op_sts(Exec& x, Slot& s) {
 
 namespace {
 
+// Where a constant load reads: a bank of the launch, or what a uniform register pair describes.
+struct ConstantSource {
+    bool bindless = false;
+    u32 index = 0;  // bank, or uniform register
+};
+
 // A constant load of one lane. False: trapped.
-bool load_constant(Exec& x, Slot& s, u32 lanes, u32 address, u32 code, u32* words) {
+bool load_constant(Exec& x, Slot& s, ConstantSource source, u32 lanes, u32 address, u32 code, u32* words) {
     const u32 bytes = bytes_of(code);
     words[0] = words[1] = 0;
-    if (code > B64 || !x.grid->has_bank(s.in.bank)) {
+    if (code > B64 || (!source.bindless && !x.grid->has_bank(source.index))) {
         x.trap(s, code > B64 ? TrapReason::ILLEGAL_INSTR_PARAM : TrapReason::INVALID_CONST_ADDR, lanes, address);
         return false;
     }
@@ -251,8 +257,11 @@ bool load_constant(Exec& x, Slot& s, u32 lanes, u32 address, u32 code, u32* word
         return false;
     }
     std::array<u8, 8> buffer{};
-    if (!x.grid->read_constant(s.in.bank, address, std::span(buffer).first(bytes))) {
-        x.trap(s, TrapReason::MMU_FAULT, lanes, x.grid->launch().banks[s.in.bank].va + address);
+    const std::span<u8> out = std::span(buffer).first(bytes);
+    if (source.bindless) {
+        if (!x.read_bindless(s, source.index, address, out)) return false;
+    } else if (!x.grid->read_constant(source.index, address, out)) {
+        x.trap(s, TrapReason::MMU_FAULT, lanes, x.grid->launch().banks[source.index].va + address);
         return false;
     }
     std::memcpy(words, buffer.data(), sizeof(buffer));
@@ -262,17 +271,19 @@ bool load_constant(Exec& x, Slot& s, u32 lanes, u32 address, u32 code, u32* word
 }  // namespace
 
 void op_ldc(Exec& x, Slot& s) {
-    if (s.in.op == sass::Op::LDC_UR || s.in.mod<Mod::ConstIndex>() != 0) {
-        x.trap(s, TrapReason::UNMODELLED, x.lanes, 0, "LDC through a handle or with an indexed bank");
+    if (s.in.mod<Mod::ConstIndex>() != 0) {
+        x.trap(s, TrapReason::UNMODELLED, x.lanes, 0, "LDC with an indexed bank");
         return;
     }
+    const bool bindless = s.in.op == sass::Op::LDC_UR;
+    const ConstantSource source{bindless, bindless ? s.in.ra & u32{sass::kUrz} : u32{s.in.bank}};
     const u32 code = s.in.mod<Mod::SizeConst>();
-    const u32* index = x.reg(s.in.ra);
+    const u32* index = x.reg(bindless ? static_cast<u32>(sass::at::Rc::get(s.in.word)) : u32{s.in.ra});
     for (u32 rest = x.lanes; rest != 0; rest &= rest - 1) {
         const u32 lane = static_cast<u32>(std::countr_zero(rest));
         const u32 address = index[lane] + static_cast<u32>(s.in.bank_offset);
         u32 words[4];
-        if (!load_constant(x, s, lane_bit(lane), address, code, words)) return;
+        if (!load_constant(x, s, source, lane_bit(lane), address, code, words)) return;
         put_loaded(x, s.in.rd, lane, code, words);
         x.completed |= lane_bit(lane);
     }
@@ -281,14 +292,14 @@ void op_ldc(Exec& x, Slot& s) {
 void op_uldc(Exec& x, Slot& s) {
     const u32 code = s.in.mod<Mod::SizeConst>();
     u32 address = static_cast<u32>(s.in.bank_offset);
+    ConstantSource source{false, s.in.bank};
     if (s.in.op == sass::Op::ULDC_UR) {
         address += x.warp->uniform[s.in.ra];
     } else if (s.in.word.bit(sass::at::Uniform::kLo)) {
-        x.trap(s, TrapReason::UNMODELLED, x.lanes, 0, "ULDC through a bindless handle");
-        return;
+        source = {true, s.in.handle & u32{sass::kUrz}};
     }
     u32 words[4];
-    if (!load_constant(x, s, x.lanes, address, code, words)) return;
+    if (!load_constant(x, s, source, x.lanes, address, code, words)) return;
     if (code == S8) words[0] = static_cast<u32>(i32{static_cast<i8>(words[0])});
     if (code == S16) words[0] = static_cast<u32>(i32{static_cast<i16>(words[0])});
     x.set_uniform(s.in.rd, words[0]);

@@ -1,5 +1,6 @@
-// Matrix operations. Element places follow the PTX manual's fragment layouts for m16n8k8, m8n8k16, m8n8k32 and
+// Matrix operations. Element places follow the PTX manual's fragment layouts for m8n8k4, m16n8k8, m8n8k16, m8n8k32 and
 // m8n8k128; a group of four lanes holds one row.
+#include <algorithm>
 #include <cmath>
 
 #include "gpu_model/sm/exec/access.h"
@@ -31,6 +32,11 @@ double widen(u32 half) {
                                                    : soft::convert(kF16, kF64, half, Round::Nearest));
 }
 
+double widen32(u32 bits) {
+    return std::bit_cast<double>(is_nan32(bits) ? u64{0x7ff8'0000'0000'0000}
+                                                : soft::convert(kF32, kF64, bits, Round::Nearest));
+}
+
 // Sum of products in double, then one rounding. (model: the chip's own order and truncation differ in the last bits)
 u64 round_sum(soft::Format format, double value, u64 nan) {
     if (std::isnan(value)) return nan;
@@ -39,8 +45,88 @@ u64 round_sum(soft::Format format, double value, u64 nan) {
 
 }  // namespace
 
+namespace {
+
+// m8n8k4: lanes 4q..4q+3 and 16+4q..16+4q+3 hold the four products of quad pair q.
+struct QuadPair {
+    double a[8][4], b[4][8];
+};
+constexpr u32 kQuadPairs = 4, kUpperLanes = 16;
+u32 lane_of(u32 pair, u32 index) {
+    return pair * 4 + index % 4 + (index >= 4 ? kUpperLanes : 0);
+}
+
+QuadPair load_quad_pair(Exec& x, const Slot& s, u32 pair) {
+    const bool a_columns = s.in.word.bit(73), b_columns = s.in.word.bit(74);
+    QuadPair out;
+    for (u32 index = 0; index < 8; ++index) {
+        const u32 lane = lane_of(pair, index), low = index % 4, group = index / 4 * 4;
+        for (u32 k = 0; k < 4; ++k) {
+            const double a =
+                widen(half_of(x.reg(s.in.a.index == sass::kRz ? sass::kRz : s.in.a.index + k / 2)[lane], k % 2));
+            const double b =
+                widen(half_of(x.reg(s.in.b.index == sass::kRz ? sass::kRz : s.in.b.index + k / 2)[lane], k % 2));
+            (a_columns ? out.a[k + group][low] : out.a[index][k]) = a;
+            (b_columns ? out.b[k][index] : out.b[low][k + group]) = b;
+        }
+    }
+    return out;
+}
+
+// Which element of the 8 x 8 sums a lane of the pair holds in single precision as its i-th of eight.
+constexpr u32 single_row(u32 index, u32 i) {
+    return (index & 1) + (i & 2) + (index & 4);
+}
+constexpr u32 single_column(u32 index, u32 i) {
+    return (i & 4) + (index & 2) + (i & 1);
+}
+
+}  // namespace
+
+// One step of m8n8k4: two registers of the result. With half results a step is four columns, with single ones the
+// elements 2 * step and 2 * step + 1 of each lane.
 void op_hmma_884(Exec& x, Slot& s) {
-    x.trap(s, TrapReason::UNMODELLED, x.lanes, 0, "HMMA.884");
+    if (!needs_whole_warp(x, s)) return;
+    const bool single = s.in.mod<Mod::MmaType>() != 0, single_c = s.in.mod<Mod::MmaTypeC>() != 0;
+    const u32 step = s.in.mod<Mod::MmaStep>();
+    constexpr u32 half_steps = 2;
+    if ((!single && (single_c || step >= half_steps))) {
+        x.trap(s, TrapReason::UNMODELLED, x.lanes, 0, "HMMA.884 with half results in this step or with single addends");
+        return;
+    }
+    Row result[2]{};
+    for (u32 pair = 0; pair < kQuadPairs; ++pair) {
+        const QuadPair m = load_quad_pair(x, s, pair);
+        const auto sum = [&](u32 row, u32 column, double addend) {
+            double total = 0;
+            for (u32 k = 0; k < 4; ++k) total += m.a[row][k] * m.b[k][column];
+            return total + addend;
+        };
+        const auto addend_register = [&](u32 which) {
+            return s.in.c.index == sass::kRz ? sass::kRz : s.in.c.index + which;
+        };
+        // Half addends: the row is the lane's number in the pair, the register pair holds four columns of it.
+        const auto half_addend = [&](u32 row, u32 column) {
+            return widen(half_of(x.reg(addend_register(column % 4 / 2))[lane_of(pair, row)], column % 2));
+        };
+        for (u32 index = 0; index < 8; ++index) {
+            const u32 lane = lane_of(pair, index);
+            for (u32 k = 0; k < 4; ++k) {
+                constexpr u64 nan16 = 0x7fff;
+                if (!single) {
+                    const u32 column = step * 4 + k;
+                    const u64 bits = round_sum(kF16, sum(index, column, half_addend(index, column)), nan16);
+                    result[k / 2].lane[lane] |= static_cast<u32>(bits) << (k % 2 * 16);
+                } else if (k < 2) {
+                    const u32 i = step * 2 + k, row = single_row(index, i), column = single_column(index, i);
+                    const double c = single_c ? widen32(x.reg(addend_register(k))[lane]) : half_addend(row, column);
+                    result[k].lane[lane] = static_cast<u32>(round_sum(kF32, sum(row, column, c), kNan32));
+                }
+            }
+        }
+    }
+    if (s.in.rd == sass::kRz) return;
+    for (u32 k = 0; k < 2; ++k) std::copy_n(result[k].lane, kLanes, x.reg(s.in.rd + k));
 }
 
 void op_hmma_1688(Exec& x, Slot& s) {
@@ -59,9 +145,7 @@ void op_hmma_1688(Exec& x, Slot& s) {
                 if (s.in.c.index == sass::kRz) {
                     c = 0;
                 } else if (single) {
-                    const u32 bits = x.reg(s.in.c.index + 2 * half + k)[lane];
-                    c = is_nan32(bits) ? std::bit_cast<double>(u64{0x7ff8'0000'0000'0000})
-                                       : std::bit_cast<double>(soft::convert(kF32, kF64, bits, Round::Nearest));
+                    c = widen32(x.reg(s.in.c.index + 2 * half + k)[lane]);
                 } else {
                     c = widen(half_of(x.reg(s.in.c.index + half)[lane], k));
                 }

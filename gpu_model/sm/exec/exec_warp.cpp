@@ -170,33 +170,66 @@ enum SpecialRegister : u32 {
     Zero = 0xff,
 };
 
-// Value of a special register in one lane. False: nobody models it.
-bool special_register(Exec& x, u32 id, u32 lane, u32& value) {
-    const KernelLaunch& launch = x.grid->launch();
-    const u32 thread = x.warp->index * kLanes + lane;
-    const u32 tid_x = thread % launch.block[0];
-    const u32 tid_y = thread / launch.block[0] % launch.block[1];
-    const u32 tid_z = thread / launch.block[0] / launch.block[1];
-    const u32 bit = lane_bit(lane);
+// The lanes' thread indices along the block's axes: x fastest, as lanes are numbered.
+void thread_indices(const Exec& x, Row (&axes)[3]) {
+    const std::array<u32, 3>& block = x.grid->launch().block;
+    const u32 first = x.warp->index * kLanes;
+    u32 tid_x = first % block[0], tid_y = first / block[0] % block[1], tid_z = first / block[0] / block[1];
+    for (u32 lane = 0; lane < kLanes; ++lane) {
+        axes[0].lane[lane] = tid_x, axes[1].lane[lane] = tid_y, axes[2].lane[lane] = tid_z;
+        if (++tid_x != block[0]) continue;
+        tid_x = 0;
+        if (++tid_y != block[1]) continue;
+        tid_y = 0;
+        ++tid_z;
+    }
+}
+
+// A special register that differs from lane to lane. False: it is none of them.
+bool lane_register(const Exec& x, u32 id, Row& out) {
+    Row axes[3];
     switch (id) {
-        case LaneId:
-            value = lane;
+        case TidX:
+        case TidY:
+        case TidZ:
+            thread_indices(x, axes);
+            out = axes[id - TidX];
             return true;
+        case Tid:
+            thread_indices(x, axes);
+            for (u32 i = 0; i < kLanes; ++i)
+                out.lane[i] = axes[0].lane[i] | axes[1].lane[i] << 16 | axes[2].lane[i] << 26;
+            return true;
+        case LaneId:
+            for (u32 i = 0; i < kLanes; ++i) out.lane[i] = i;
+            return true;
+        case EqMask:
+            for (u32 i = 0; i < kLanes; ++i) out.lane[i] = lane_bit(i);
+            return true;
+        case LtMask:
+            for (u32 i = 0; i < kLanes; ++i) out.lane[i] = lane_bit(i) - 1;
+            return true;
+        case LeMask:
+            for (u32 i = 0; i < kLanes; ++i) out.lane[i] = lane_bit(i) | (lane_bit(i) - 1);
+            return true;
+        case GtMask:
+            for (u32 i = 0; i < kLanes; ++i) out.lane[i] = ~(lane_bit(i) | (lane_bit(i) - 1));
+            return true;
+        case GeMask:
+            for (u32 i = 0; i < kLanes; ++i) out.lane[i] = ~(lane_bit(i) - 1);
+            return true;
+        default:
+            return false;
+    }
+}
+
+// A special register that is the same in all lanes. False: nobody models it.
+bool warp_register(const Exec& x, u32 id, u32& value) {
+    const KernelLaunch& launch = x.grid->launch();
+    switch (id) {
         // Where the compiler finds %warpid and the SM. (model: the slot is the warp's number in its block)
         case VirtId:
             value = x.warp->index << 8 | x.cta->sm << 20;
-            return true;
-        case Tid:
-            value = tid_x | tid_y << 16 | tid_z << 26;
-            return true;
-        case TidX:
-            value = tid_x;
-            return true;
-        case TidY:
-            value = tid_y;
-            return true;
-        case TidZ:
-            value = tid_z;
             return true;
         case CtaIdX:
             value = x.cta->id[0];
@@ -213,21 +246,6 @@ bool special_register(Exec& x, u32 id, u32 lane, u32& value) {
         // Lowest address of the stack: code that recurses compares its stack pointer with it.
         case LocalHighOffset:
             value = static_cast<u32>(kWindowBytes) - launch.local_high_bytes;
-            return true;
-        case EqMask:
-            value = bit;
-            return true;
-        case LtMask:
-            value = bit - 1;
-            return true;
-        case LeMask:
-            value = bit | (bit - 1);
-            return true;
-        case GtMask:
-            value = ~(bit | (bit - 1));
-            return true;
-        case GeMask:
-            value = ~(bit - 1);
             return true;
         case VirtualSmId:
             value = x.cta->sm;
@@ -266,16 +284,16 @@ void trap_special(Exec& x, Slot& s) {
 
 void op_s2r(Exec& x, Slot& s) {
     const u32 id = special_id(s);
-    u32 value = 0;
-    if (!special_register(x, id, 0, value)) {
-        trap_special(x, s);
-        return;
-    }
     u32* d = x.dst(s.in.rd);
-    for_lanes(x.lanes, [&](u32 lane) {
-        special_register(x, id, lane, value);
-        d[lane] = value;
-    });
+    Row row;
+    u32 value = 0;
+    if (lane_register(x, id, row)) {
+        for_lanes(x.lanes, [&](u32 lane) { d[lane] = row.lane[lane]; });
+    } else if (warp_register(x, id, value)) {
+        for_lanes(x.lanes, [&](u32 lane) { d[lane] = value; });
+    } else {
+        trap_special(x, s);
+    }
 }
 
 void op_cs2r(Exec& x, Slot& s) {
@@ -285,9 +303,8 @@ void op_cs2r(Exec& x, Slot& s) {
     }
     const u32 id = special_id(s);
     u32 low = 0, high = 0;
-    const u32 lane = static_cast<u32>(std::countr_zero(x.lanes));
-    const bool known = id == Zero || ((id == ClockLo || id == GlobalTimerLo) && special_register(x, id, lane, low) &&
-                                      special_register(x, id + 1, lane, high));
+    const bool known = id == Zero || ((id == ClockLo || id == GlobalTimerLo) && warp_register(x, id, low) &&
+                                      warp_register(x, id + 1, high));
     if (!known) {
         trap_special(x, s);
         return;
@@ -298,8 +315,12 @@ void op_cs2r(Exec& x, Slot& s) {
 }
 
 void op_s2ur(Exec& x, Slot& s) {
+    const u32 id = special_id(s);
+    Row row;
     u32 value = 0;
-    if (!special_register(x, special_id(s), static_cast<u32>(std::countr_zero(x.lanes)), value)) {
+    if (lane_register(x, id, row)) {
+        value = row.lane[std::countr_zero(x.lanes)];
+    } else if (!warp_register(x, id, value)) {
         trap_special(x, s);
         return;
     }

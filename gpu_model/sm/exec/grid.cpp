@@ -383,7 +383,7 @@ u8* GridRun::find_page(u64 va, bool for_write) {
     const u64 page = va / SmMemory::kPageBytes;
     u8* bytes = memory_.page(page * SmMemory::kPageBytes, for_write);
     if (bytes == nullptr) return nullptr;
-    pages_[page % kPageEntries] = {page, bytes, for_write};
+    pages_[page_slot(page)] = {page, bytes, for_write};
     return bytes + va % SmMemory::kPageBytes;
 }
 

@@ -64,7 +64,7 @@ public:
     // Plain memory of an access inside one page, or nullptr: then read() or write() must be used.
     u8* global(u64 va, bool for_write) {
         const u64 page = va / SmMemory::kPageBytes;
-        const PageEntry& entry = pages_[page % kPageEntries];
+        const PageEntry& entry = pages_[page_slot(page)];
         if (entry.page == page && (entry.writable || !for_write)) [[likely]]
             return entry.bytes + va % SmMemory::kPageBytes;
         return find_page(va, for_write);
@@ -92,6 +92,13 @@ private:
         bool writable = false;
     };
     static constexpr u32 kPageEntries = 64;
+    // Spreads allocations that begin at large powers of two.
+    static u32 page_slot(u64 page) {
+        constexpr u64 golden_ratio = 0x9e37'79b9'7f4a'7c15;
+        constexpr unsigned slot_bits = 6;
+        static_assert(kPageEntries == 1u << slot_bits);
+        return static_cast<u32>((page * golden_ratio) >> (64 - slot_bits));
+    }
     static constexpr u32 kConstantGranule = 256;
     struct Bank {
         std::vector<u8> bytes;

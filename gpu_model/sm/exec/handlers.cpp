@@ -2,6 +2,7 @@
 #include "gpu_model/sm/exec/handlers.h"
 
 #include "gpu_model/sm/exec/operations.h"
+#include "gpu_model/sm/exec/usual_forms.h"
 #include "gpu_model/sm/exec/register_use.h"
 
 namespace gpu::sm {
@@ -83,6 +84,7 @@ void prepare(Slot& slot, LaneTarget target) {
     const sass::Instruction& in = slot.in;
     const sass::Word word = in.word;
     slot.run = handler_of(in.op, target);
+    if (Handler usual = usual_form(in, target)) slot.run = usual;
     slot.uniform = in.row().uniform();
     slot.guard = {in.guard, in.guard_not ? ~u32{0} : 0};
     slot.pp = predicate(word, 89, 87, 90);

@@ -7,6 +7,7 @@ namespace gpu::sm {
 
 // The vector operations of each instruction set.
 #define LANE_OP(name) void name(Exec& x, Slot& s);
+#define USUAL_OP(name) void name(Exec& x, Slot& s);
 namespace portable {
 #include "gpu_model/sm/exec/lane_ops.def"
 }
@@ -16,6 +17,7 @@ namespace avx2 {
 namespace avx512 {
 #include "gpu_model/sm/exec/lane_ops.def"
 }
+#undef USUAL_OP
 #undef LANE_OP
 
 enum class LaneTarget : u8 { Portable, Avx2, Avx512 };

@@ -2,9 +2,11 @@
 // theirs is compiled for a host that another file must not assume.
 #include "gpu_model/sm/exec/exec.h"
 #include "gpu_model/sm/exec/float_functions.h"
+#include "gpu_model/sm/exec/grid.h"
 #include "gpu_model/sm/exec/handlers.h"
 #include "gpu_model/sm/exec/int_functions.h"
 #include "gpu_model/sm/exec/lane_target.h"
+#include "gpu_model/sm/exec/operations.h"
 
 #if defined(__x86_64__)
 #if defined(__clang__)

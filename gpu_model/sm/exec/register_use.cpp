@@ -1,6 +1,10 @@
 // The registers of an instruction, by the operands of its row and the width of each.
 #include "gpu_model/sm/exec/register_use.h"
 
+#include <bit>
+
+#include "gpu_model/sm/exec/texture_operands.h"
+
 namespace gpu::sm {
 namespace {
 
@@ -9,7 +13,7 @@ using sass::Operand;
 
 // How many registers each place of an instruction names.
 struct Widths {
-    u32 rd = 1, ra = 1, a = 1, b = 1, c = 1, rs = 1, rs_high = 1;
+    u32 rd = 1, ra = 1, a = 1, b = 1, c = 1, rs = 1, rs_high = 1, rb = 1, rd2 = 1;
     bool aligned_c = true;
 };
 
@@ -138,6 +142,51 @@ Widths widths_of(const sass::Instruction& in) {
         case Op::HMMA_1688:
             w.a = 2, w.rd = w.c = in.mod<Mod::MmaType>() != 0 ? 4 : 2;
             break;
+        case Op::TEX:
+        case Op::TEX_UR:
+        case Op::TEX_R:
+        case Op::TLD:
+        case Op::TLD_UR:
+        case Op::TLD_R:
+        case Op::TLD4:
+        case Op::TLD4_UR:
+        case Op::TLD4_R:
+        case Op::TXD:
+        case Op::TXD_UR:
+        case Op::TXD_R:
+        case Op::TXQ:
+        case Op::TXQ_UR:
+        case Op::TXQ_R: {
+            const TextureOperands texture = texture_operands(in);
+            const u32 components = static_cast<u32>(std::popcount(in.word.bits(75, 72)));
+            w.ra = texture.in_ra, w.rb = texture.in_rb;
+            w.rd = components > 1 ? 2 : 1, w.rd2 = components > 3 ? 2 : 1;
+            break;
+        }
+        case Op::SULD_D:
+        case Op::SULD_D_UR:
+        case Op::SULD_D_R:
+            w.rd = size, w.ra = surface_words(in);
+            break;
+        case Op::SULD_P_R:
+            w.rd = 4, w.ra = surface_words(in);
+            break;
+        case Op::SUST_D:
+        case Op::SUST_D_UR:
+        case Op::SUST_D_R:
+            w.rs = size, w.ra = surface_words(in);
+            break;
+        case Op::SUST_P:
+        case Op::SUST_P_UR:
+        case Op::SUST_P_R:
+            w.rs = 4, w.ra = surface_words(in);
+            break;
+        case Op::SURED_D:
+            w.ra = surface_words(in);
+            break;
+        case Op::HMMA_884:
+            w.a = w.b = w.rd = w.c = 2;
+            break;
         case Op::IMMA:
         case Op::BMMA:
             w.rd = w.c = 2;
@@ -189,11 +238,12 @@ public:
     }
 
 private:
-    // Notes the highest register and groups that do not begin at a multiple of their size.
+    // Notes the highest register and groups that do not begin at a multiple of their size; a group of three is aligned as
+    // one of four.
     void name(u32 index, u32 count, bool aligned = true) {
-        if (index == sass::kRz) return;
+        if (index == sass::kRz || count == 0) return;
         use_.top = use_.top < index + count ? index + count : use_.top;
-        use_.misaligned = use_.misaligned || (aligned && index % count != 0);
+        use_.misaligned = use_.misaligned || (aligned && index % std::bit_ceil(count) != 0);
     }
     void read(u32 index, u32 count) {
         if (!uniform_) name(index, count);
@@ -251,6 +301,7 @@ private:
             case Operand::RaTargetRet:
             case Operand::RaDisp:
             case Operand::RaAbs:
+            case Operand::MemSurface:
                 read(in_.ra, w_.ra);
                 break;
             case Operand::Rs:
@@ -262,6 +313,15 @@ private:
             case Operand::RsHigh:
             case Operand::SegmentR:
                 read(rc, w_.rs_high);
+                break;
+            case Operand::TexRb:
+                if (w_.rb != 0) read(rb, w_.rb);
+                break;
+            case Operand::Rd2:
+                if (std::popcount(word_.bits(75, 72)) > 2) write(rc, w_.rd2);
+                break;
+            case Operand::TexUniform:
+                use_.read(static_cast<u32>(word_.bits(45, 40)), 1, true);
                 break;
             case Operand::ConstUniform:
                 use_.read(in_.ra, 1, true);
