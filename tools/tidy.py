@@ -33,7 +33,7 @@ LIBRARIES = {  # third-party include: the only places that may use it
     r"unicorn/": r"^guest_harness/guest/unicorn_cpu\.cpp$",
     r"CLI/": r"^guest_harness/cli/program\.cpp$",
     r"google/protobuf|\.pb\.h": r"^(guest_harness/trace/.*|tests/.*|fuzz/.*)$",
-    r"zstd\.h": r"^(guest_harness/trace/.*|tests/.*|fuzz/.*)$",
+    r"zstd\.h": r"^(guest_harness/(trace|conform|corpus)/.*|tests/.*|fuzz/.*)$",
     r"nlohmann/": r"^(guest_harness/.*|tests/.*|tools/.*|bench/.*)$",
     r"systemc": r"^bench/.*$",
 }

@@ -193,6 +193,7 @@ int run_command_line(int argc, char** argv) {
     add_explain(program, outcome);
     add_conform(program, outcome);
     add_corpus(program, outcome);
+    add_extract_kernels(program, outcome);
     try {
         bool help = false;
         if (!program.parse(argc, argv, help)) return help ? after_output(kAsExpected) : kMistake;

@@ -38,6 +38,7 @@ void add_info(Program& program, Outcome& outcome);
 void add_explain(Program& program, Outcome& outcome);
 void add_conform(Program& program, Outcome& outcome);
 void add_corpus(Program& program, Outcome& outcome);
+void add_extract_kernels(Program& program, Outcome& outcome);
 
 // The whole program: parses, runs, maps failures to exit codes.
 int run_command_line(int argc, char** argv);
