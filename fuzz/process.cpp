@@ -21,8 +21,18 @@ bool ProcessMemory::read(u64 address, std::span<u8> out) {
 bool ProcessMemory::write(u64 address, std::span<const u8> bytes) {
     u8* place = find(address, bytes.size());
     if (place == nullptr) return false;
-    if (!bytes.empty()) std::memcpy(place, bytes.data(), bytes.size());
+    if (bytes.empty()) return true;
+    std::memcpy(place, bytes.data(), bytes.size());
+    const u64 first = (address - kArgumentAt) / kPageBytes;
+    const u64 last = (address - kArgumentAt + bytes.size() - 1) / kPageBytes;
+    for (u64 page = first; page <= last; ++page) written_ |= u64{1} << page;
     return true;
+}
+
+void ProcessMemory::clear() {
+    for (u64 page = 0; page < 64; ++page)
+        if ((written_ >> page & 1) != 0) std::memset(&bytes_[page * kPageBytes], 0, kPageBytes);
+    written_ = 0;
 }
 
 u64 Process::request(u32 number, u64 bytes) {

@@ -25,10 +25,14 @@ public:
 
     bool read(u64 address, std::span<u8> out) override;
     bool write(u64 address, std::span<const u8> bytes) override;
+    // All zero again, so that an input sees nothing of the one before it.
+    void clear();
 
 private:
+    static constexpr u64 kPageBytes = kBytes / 64;
     u8* find(u64 address, u64 bytes);
     std::vector<u8> bytes_ = std::vector<u8>(kBytes);
+    u64 written_ = 0;  // a bit for each page
 };
 
 class Process {
