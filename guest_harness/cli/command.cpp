@@ -18,19 +18,6 @@ namespace harness::cli {
 
 namespace {
 
-// As a shell would read it back.
-std::string quoted(std::string_view argument) {
-    constexpr std::string_view kPlain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-    if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string_view::npos) return std::string(argument);
-    std::string out = "'";
-    for (char c : argument) {
-        if (c == '\'') out += "'\\''";
-        else out += c;
-    }
-    return out + "'";
-}
-
 void exit_with_our_bug() { std::_Exit(kOurBug); }
 
 // A closed standard stream would lend its number to the next file opened, and output would end up in a trace.
@@ -53,6 +40,18 @@ int after_output(int exit_code) {
 }
 
 }  // namespace
+
+std::string quoted(std::string_view argument) {
+    constexpr std::string_view kPlain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+    if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string_view::npos) return std::string(argument);
+    std::string out = "'";
+    for (char c : argument) {
+        if (c == '\'') out += "'\\''";
+        else out += c;
+    }
+    return out + "'";
+}
 
 void refuse_same_files(const std::vector<std::pair<std::string_view, std::string>>& files) {
     const auto whole = [](const std::string& path) {
@@ -145,11 +144,13 @@ void print_end(const End& end, const EndOptions& options) {
     const auto& unmodelled = end.unmodelled != nullptr ? *end.unmodelled : kNone;
     if (options.json) {
         nlohmann::ordered_json object;
-        object["events"] = end.summary.events;
+        object["records"] = end.summary.events;
         object["time_ps"] = end.summary.time.ps;
         object["digest"] = end.summary.digest.hex();
         object["exit_code"] = end.exit_code;
         if (!end.failure.empty()) object["failure"] = end.failure;
+        if (!end.notes.empty()) object["notes"] = end.notes;
+        if (end.stopped_before) object["stopped_before_event"] = *end.stopped_before, object["state"] = end.state;
         object["unmodelled"] = nlohmann::ordered_json::array();
         for (const auto& [key, entry] : unmodelled)
             object["unmodelled"].push_back({{"name", key}, {"count", entry.count}, {"first_ps", entry.first.ps},
@@ -158,12 +159,15 @@ void print_end(const End& end, const EndOptions& options) {
         print(object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
         return;
     }
+    if (!options.digest_only)
+        for (const std::string& note : end.notes) tell(note + "\n");
     for (const auto& [key, entry] : unmodelled)
         tell(fmt::format("unmodelled: {} x{} first at {} {}{}{}\n", key, entry.count, sim::format_time(entry.first),
                          entry.invented ? "needs invented data" : "refused", entry.detail.empty() ? "" : ": ", entry.detail));
     if (!end.failure.empty()) {
         tell(fmt::format("tu104sim: {}\nreproduce: {}\n", end.failure, sim::repro_command()));
     }
+    if (end.stopped_before && !options.digest_only) print(fmt::format("stopped before event {}\n{}\n", *end.stopped_before, end.state));
     print(options.digest_only ? end.summary.digest.hex() + "\n" : end.summary.line() + "\n");
 }
 
@@ -194,6 +198,7 @@ int run_command_line(int argc, char** argv) {
     add_conform(program, outcome);
     add_corpus(program, outcome);
     add_extract_kernels(program, outcome);
+    add_completion(program, outcome);
     try {
         bool help = false;
         if (!program.parse(argc, argv, help)) return help ? after_output(kAsExpected) : kMistake;

@@ -39,12 +39,16 @@ void add_explain(Program& program, Outcome& outcome);
 void add_conform(Program& program, Outcome& outcome);
 void add_corpus(Program& program, Outcome& outcome);
 void add_extract_kernels(Program& program, Outcome& outcome);
+void add_completion(Program& program, Outcome& outcome);
 
 // The whole program: parses, runs, maps failures to exit codes.
 int run_command_line(int argc, char** argv);
 
 // Opens either form of a trace; a text twin is encoded in memory.
 std::unique_ptr<trace::Reader> open_trace(const std::string& path);
+
+// As a shell would read it back.
+std::string quoted(std::string_view argument);
 
 // Throws HostError when two of these (what it is, path; empty: not given) are one file, or one is the unfinished form of another.
 void refuse_same_files(const std::vector<std::pair<std::string_view, std::string>>& files);
@@ -98,8 +102,11 @@ struct End {
     const std::map<std::string, sim::Unmodelled::Entry, std::less<>>* unmodelled = nullptr;
     int exit_code = 0;
     std::string failure;  // empty: none
+    std::vector<std::string> notes = {};  // what else to know about the run, a sentence each
+    std::optional<u64> stopped_before = {};  // the event of --goto
+    std::string state = {};                  // and the machine's state there
 };
-// The unmodelled list and the failure go to standard error (or into the JSON object), the digest line to standard output.
+// Notes, the unmodelled list and the failure go to standard error (or into the JSON object), the digest line to standard output.
 void print_end(const End& end, const EndOptions& options);
 
 // Writes to standard output; false when nobody reads any more. run_command_line() reports what was lost.

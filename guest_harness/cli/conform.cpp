@@ -123,6 +123,9 @@ void add_conform(Program& program, Outcome& outcome) {
     sub.option("--seed", options->seed, "with --record: the first sequence's seed");
     sub.option("--show", options->print_seed, "print this sequence, step by step");
     sub.excludes("answers", "--record");
+    sub.excludes("--show", "--record");
+    for (const char* of_record : {"--hw", "--count", "--seed"}) sub.needs(of_record, "--record");
+    sub.excludes("--hw", "--driver");
     sub.action([options, &outcome] {
         if (!options->record.empty()) record(*options);
         else if (!options->file.empty()) check(*options, outcome);

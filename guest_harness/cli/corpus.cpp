@@ -1,6 +1,7 @@
 // tu104sim corpus: runs a kernel corpus on the SM model and compares with hardware's results.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -21,6 +22,7 @@ struct Options {
     std::string folder;
     std::string golden;
     std::string only;
+    u64 instructions_max = ~u64{0};
     bool json = false;
     SmToolOptions tools;
 };
@@ -72,6 +74,22 @@ nlohmann::ordered_json json_of(const CaseReport& report) {
     return object;
 }
 
+// Takes what the case needed from `left`.
+CaseReport run_within(u64& left, corpus::Runner& runner, const corpus::Case& item, const std::string& variant,
+                      const gpu::Cubin& cubin, const corpus::Golden& golden) {
+    CaseReport report;
+    if (left == 0) {
+        report.case_id = item.id;
+        report.variant = variant;
+        report.verdict = CaseReport::Verdict::Unfinished;
+        report.detail = "not begun: --instructions-max is used up";
+        return report;
+    }
+    report = runner.run(item, variant, cubin, &golden, left);
+    left -= std::min(left, report.instructions);
+    return report;
+}
+
 // Lets the tools see every kernel, each with the buffers of its case as allocations.
 void watch_with(SmTools& tools, corpus::Runner& runner) {
     if (!tools.wanted()) return;
@@ -93,6 +111,7 @@ std::vector<CaseReport> run_cases(const Options& options, SmTools& tools) {
     watch_with(tools, runner);
     std::vector<CaseReport> reports;
     Progress progress("running case");
+    u64 left = options.instructions_max;
     for (const std::string& variant : all.variants) {
         std::map<std::string, std::optional<gpu::Cubin>> cubins;
         for (const corpus::Case& item : all.cases) {
@@ -109,7 +128,7 @@ std::vector<CaseReport> run_cases(const Options& options, SmTools& tools) {
             }
             // Not every module is built in every variant.
             if (!cubins[item.module]) continue;
-            reports.push_back(runner.run(item, variant, *cubins[item.module], &golden));
+            reports.push_back(run_within(left, runner, item, variant, *cubins[item.module], golden));
             progress.at(reports.size());
             if (tools.stopped()) return reports;
         }
@@ -126,10 +145,13 @@ void add_corpus(Program& program, Outcome& outcome) {
     sub.footer(
         "Example:\n  tu104sim corpus ./corpus --only fadd\n"
         "DIR holds cases.json and cubin/MODULE.VARIANT.cubin. Columns: variant, case, verdict, warp instructions.\n"
-        "Exit code 0: nothing differs, 1: a case differs or fails.");
+        "A case may take 200,000,000 warp instructions; --instructions-max bounds them all together, and so the time.\n"
+        "Exit code 0: nothing differs, 1: a case differs, fails or is unfinished.");
     sub.option("dir", options->folder, "folder of the corpus", Need::Required);
     sub.option("--golden", options->golden, "hardware's results (golden.bin)");
     sub.option("--only", options->only, "run this case only");
+    sub.option("--instructions-max", options->instructions_max,
+               "warp instructions of all cases together; those that find none left are unfinished");
     sub.flag("--json", options->json, "print one JSON object");
     add_sm_tool_options(sub, options->tools);
     sub.action([options, &outcome] {

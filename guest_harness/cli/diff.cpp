@@ -38,7 +38,7 @@ void print_json(const trace::TraceDiff& diff) {
     if (diff.headers) object["headers"] = *diff.headers;
     if (diff.first)
         object["first"] = {{"event", diff.first->event}, {"what", diff.first->what}, {"left", diff.first->left},
-                           {"right", diff.first->right}};
+                           {"right", diff.first->right}, {"before", diff.first->before}};
     if (diff.closing) object["end"] = *diff.closing;
     for (const auto& [name, row] : diff.counts) object["surfaces"][name] = {{"left", row.left}, {"right", row.right}};
     print(object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");

@@ -16,18 +16,21 @@ namespace {
 struct Options {
     std::string input;
     std::string output;
-    std::string chip = "t4";
+    std::string chip;  // empty: not given
     bool without_work = false;
 };
 
+constexpr std::string_view kDefaultChip = "t4";
 constexpr std::string_view kAsRecorded = "as-recorded";
 
 void import_text_twin(const Options& options) {
+    if (!options.chip.empty() || options.without_work)
+        throw sim::HostError(options.input + " is a text twin, which is taken as it is; --gpu and --without-work are for recordings");
     trace::Trace values = trace::load(options.input);
     trace::Writer writer(options.output, values.header);
     for (const trace::Event& event : values.events) writer.add(event);
-    if (!values.complete) throw sim::HostError(fmt::format("{} has no closing record; {}.incomplete was written", options.input,
-                                                           options.output));
+    if (!values.complete)
+        throw sim::HostError(fmt::format("{} has no closing record; {}.incomplete was written", options.input, options.output));
     writer.close(values.closing);
     print(fmt::format("{}: {} events from text\n", options.output, values.events.size()));
 }
@@ -40,7 +43,7 @@ void execute(const Options& options) {
     std::unique_ptr<trace::Writer> writer;
     Progress progress("importing line");
     trace::ImportOptions how;
-    if (options.chip != kAsRecorded) how.chip = options.chip;
+    if (options.chip != kAsRecorded) how.chip = options.chip.empty() ? kDefaultChip : std::string_view(options.chip);
     if (!how.chip.empty() && gpu::find_chip(how.chip) == nullptr)
         throw sim::HostError(fmt::format("no chip profile is named {}; tu104sim info lists them", how.chip));
     how.with_work = !options.without_work;

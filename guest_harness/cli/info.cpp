@@ -32,8 +32,10 @@ std::string_view build_text() {
 #endif
 }
 
-void print_json() {
-    nlohmann::ordered_json object;
+using Json = nlohmann::ordered_json;
+
+Json summary_json() {
+    Json object;
     object["version"] = TU104SIM_VERSION;
     object["build"] = build_text();
     object["unicorn"] = TU104SIM_UNICORN_VERSION;
@@ -49,10 +51,10 @@ void print_json() {
     for (std::string_view name : rm::version_names()) object["drivers"].push_back(name);
     for (const gpu::MethodTable& table : gpu::method_tables())
         object["channel_classes"].push_back({{"id", table.class_id()}, {"name", table.class_name()}});
-    print(object.dump(2) + "\n");
+    return object;
 }
 
-void print_text() {
+void print_summary() {
     print(fmt::format("tu104sim {}  {}  unicorn {}\n", TU104SIM_VERSION, build_text(), TU104SIM_UNICORN_VERSION));
     print(fmt::format("trace schema {}, format compatibility {}, behaviour compatibility {}\n", trace::kSchemaVersion,
                       trace::kFormatCompatibility, trace::kBehaviourCompatibility));
@@ -66,38 +68,85 @@ void print_text() {
         print(fmt::format("class {:04X} {}\n", table.class_id(), table.class_name()));
 }
 
+Json controls_json() {
+    Json rows = Json::array();
+    for (const rm::ControlFact& fact : rm::control_facts())
+        rows.push_back({{"id", fact.id}, {"name", fact.name}, {"half", rm::half_name(fact.half)},
+                        {"rung", rm::rung_name(fact.rung)}, {"source", fact.source}});
+    return rows;
+}
+
+void print_controls() {
+    for (const rm::ControlFact& fact : rm::control_facts())
+        print(fmt::format("0x{:08x} {:<70} {:<8} {:<11} {}\n", fact.id, fact.name, rm::half_name(fact.half),
+                          rm::rung_name(fact.rung), fact.source));
+}
+
+Json classes_json() {
+    Json rows = Json::array();
+    for (const trace::IdName& row : trace::all_classes())
+        rows.push_back({{"id", row.id}, {"name", row.name}, {"parameter_bytes", row.bytes}});
+    return rows;
+}
+
+void print_classes() {
+    for (const trace::IdName& row : trace::all_classes()) print(fmt::format("0x{:08x} {} {}\n", row.id, row.name, row.bytes));
+}
+
+Json uvm_json() {
+    Json rows = Json::array();
+    for (const rm::UvmFact& fact : rm::uvm_facts())
+        rows.push_back({{"number", fact.number}, {"name", fact.name}, {"node", fact.node}, {"bytes", fact.bytes},
+                        {"rung", fact.rung}, {"source", fact.source}});
+    return rows;
+}
+
+void print_uvm() {
+    for (const rm::UvmFact& fact : rm::uvm_facts())
+        print(fmt::format("0x{:08x} {:<45} {:<14} {:>5} bytes  {:<11} {}\n", fact.number, fact.name, fact.node, fact.bytes,
+                          fact.rung, fact.source));
+}
+
+// One list that a switch asks for. Several switches print one list after the other.
+struct List {
+    bool wanted;
+    const char* name;
+    Json (*json)();
+    void (*text)();
+};
+
+void execute(const Options& options) {
+    const List lists[] = {{options.controls, "controls", &controls_json, &print_controls},
+                          {options.classes, "classes", &classes_json, &print_classes},
+                          {options.uvm, "uvm", &uvm_json, &print_uvm}};
+    if (options.hw) return print_hardware("rm", options.json);
+    const bool any = options.controls || options.classes || options.uvm;
+    if (options.json) {
+        Json object = any ? Json::object() : summary_json();
+        for (const List& list : lists)
+            if (list.wanted) object[list.name] = list.json();
+        print(object.dump(2) + "\n");
+        return;
+    }
+    if (!any) print_summary();
+    for (const List& list : lists)
+        if (list.wanted) list.text();
+}
+
 }  // namespace
 
 void add_info(Program& program, Outcome&) {
     auto options = std::make_shared<Options>();
     Command sub = program.add("info", "Chips, driver versions, classes, version and build");
-    sub.footer("Example:\n  tu104sim info --json");
-    sub.flag("--json", options->json, "print one JSON object");
+    sub.footer("Examples:\n  tu104sim info\n  tu104sim info --controls --uvm --json");
+    sub.flag("--json", options->json, "print what was asked for as one JSON object");
     sub.flag("--controls", options->controls, "every RM control that is answered: half, rung, source");
     sub.flag("--classes", options->classes, "every RM class known by name");
     sub.flag("--uvm", options->uvm, "every ioctl of UVM that is answered: struct, rung, source");
     sub.flag("--hw", options->hw, "what this host's driver and GPU answer of themselves: version, chip, classes, memory");
     for (const char* other : {"--controls", "--classes", "--uvm"}) sub.excludes("--hw", other);
-    sub.action([options] {
-        if (options->hw) {
-            print_hardware("rm", options->json);
-        } else if (options->controls) {
-            for (const rm::ControlFact& fact : rm::control_facts())
-                print(fmt::format("0x{:08x} {:<70} {:<8} {:<11} {}\n", fact.id, fact.name, rm::half_name(fact.half),
-                                  rm::rung_name(fact.rung), fact.source));
-        } else if (options->classes) {
-            for (const trace::IdName& row : trace::all_classes())
-                print(fmt::format("0x{:08x} {} {}\n", row.id, row.name, row.bytes));
-        } else if (options->uvm) {
-            for (const rm::UvmFact& fact : rm::uvm_facts())
-                print(fmt::format("0x{:08x} {:<45} {:<14} {:>5} bytes  {:<11} {}\n", fact.number, fact.name, fact.node,
-                                  fact.bytes, fact.rung, fact.source));
-        } else if (options->json) {
-            print_json();
-        } else {
-            print_text();
-        }
-    });
+    for (const char* list : {"--controls", "--classes", "--uvm"}) sub.excludes("--hw", list);
+    sub.action([options] { execute(*options); });
 }
 
 }  // namespace harness::cli

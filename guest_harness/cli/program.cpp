@@ -42,6 +42,7 @@ void Command::footer(const std::string& text) { app_.footer(text); }
 void Command::option(const std::string& names, std::string& value, const std::string& help, Need how) {
     CLI::Option* option = app_.add_option(names, value, help);
     if (!value.empty()) option->capture_default_str();
+    option->check([](const std::string& text) { return text.empty() ? std::string("the value is empty") : std::string(); });
     need(option, how);
 }
 
@@ -64,6 +65,10 @@ void Command::flag(const std::string& names, bool& value, const std::string& hel
 
 void Command::excludes(const std::string& one, const std::string& other) {
     app_.get_option(one)->excludes(app_.get_option(other));
+}
+
+void Command::needs(const std::string& one, const std::string& other) {
+    app_.get_option(one)->needs(app_.get_option(other));
 }
 
 void Command::action(std::function<void()> run) { app_.callback(std::move(run)); }
@@ -90,6 +95,35 @@ bool Program::parse(int argc, char** argv, bool& help) {
         help = app_->exit(error) == 0;
         return false;
     }
+}
+
+std::string Program::bash_completion() const {
+    const auto words_of = [](const CLI::App& app) {
+        std::string words;
+        for (const CLI::Option* option : app.get_options()) {
+            for (const std::string& name : option->get_lnames()) words += " --" + name;
+            for (const std::string& name : option->get_snames()) words += " -" + name;
+        }
+        return words;
+    };
+    std::string names, cases;
+    for (const CLI::App* sub : app_->get_subcommands([](const CLI::App*) { return true; })) {
+        names += sub->get_name() + " ";
+        cases += "        " + sub->get_name() + ") words=\"" + words_of(*sub).substr(1) + "\" ;;\n";
+    }
+    return "# bash completion of tu104sim: source <(tu104sim completion bash)\n"
+           "_tu104sim() {\n"
+           "    local word=\"${COMP_WORDS[COMP_CWORD]}\" words=\"\"\n"
+           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+           "        COMPREPLY=($(compgen -W \"" + names + words_of(*app_).substr(1) + "\" -- \"$word\"))\n"
+           "        return\n"
+           "    fi\n"
+           "    case \"${COMP_WORDS[1]}\" in\n" + cases +
+           "    esac\n"
+           "    if [[ \"$word\" == -* ]]; then COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+           "    else COMPREPLY=($(compgen -f -- \"$word\")); fi\n"
+           "}\n"
+           "complete -o filenames -F _tu104sim tu104sim\n";
 }
 
 }  // namespace harness::cli

@@ -23,6 +23,7 @@ class Command {
 public:
     explicit Command(CLI::App& app) : app_(app) {}
     void footer(const std::string& text);
+    // An empty text is refused: it is the sign of a variable that was not set.
     void option(const std::string& names, std::string& value, const std::string& help, Need need = Need::Optional);
     // Numbers are decimal or 0x and hexadecimal, of 64 bits; anything else (a sign, a blank, nothing) is refused.
     void option(const std::string& names, u64& value, const std::string& help, Need need = Need::Optional);
@@ -32,6 +33,8 @@ public:
     void flag(const std::string& names, bool& value, const std::string& help);
     // The two cannot be given together.
     void excludes(const std::string& one, const std::string& other);
+    // `one` means nothing without `other`.
+    void needs(const std::string& one, const std::string& other);
     void action(std::function<void()> run);
 
 private:
@@ -48,6 +51,8 @@ public:
     Command add(const std::string& name, const std::string& description);
     // False: the command line is wrong, or only help was wanted; `help` tells which. Exceptions of actions pass through.
     bool parse(int argc, char** argv, bool& help);
+    // A script that completes subcommands and options in bash.
+    std::string bash_completion() const;
 
 private:
     CLI::App* app_;

@@ -30,7 +30,12 @@ std::vector<u8> elf_bytes(const std::string& path) {
 }
 
 void execute(const Options& options) {
+    if (options.show.first > options.show.last)
+        throw sim::HostError(fmt::format("--first is {} and --last {}: nothing is between them", options.show.first, options.show.last));
     if (std::vector<u8> bytes = elf_bytes(options.trace); !bytes.empty()) {
+        const trace::ShowOptions none;
+        if (options.text || options.show.raw || options.show.fields || options.show.first != none.first || options.show.last != none.last)
+            throw sim::HostError(options.trace + " is an ELF file; --text, --raw, --fields, --first and --last are for traces");
         gpu::CubinResult cubin = gpu::read_cubin(bytes);
         if (!cubin.cubin) throw sim::HostError(fmt::format("{}: {}", options.trace, cubin.error));
         print(gpu::list_cubin(bytes));
@@ -41,7 +46,11 @@ void execute(const Options& options) {
         print(trace::to_text(trace::read_all(*reader)));
         return;
     }
-    trace::show(*reader, options.show, [](std::string_view text) { return print(text); });
+    bool reader_left = false;
+    trace::show(*reader, options.show, [&reader_left](std::string_view text) { return !(reader_left = !print(text)); });
+    if (!reader_left && options.show.first != 0 && options.show.first >= reader->count())
+        throw sim::HostError(fmt::format("--first is {} and {} has {} events, numbered from 0", options.show.first, options.trace,
+                                         reader->count()));
 }
 
 }  // namespace

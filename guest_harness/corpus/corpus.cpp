@@ -85,11 +85,13 @@ std::string_view verdict_name(CaseReport::Verdict verdict) {
             return "different";
         case CaseReport::Verdict::Failed:
             return "failed";
+        case CaseReport::Verdict::Unfinished:
+            return "unfinished";
     }
     return "?";
 }
 
-CaseReport Runner::run(const Case& item, const std::string& variant, const Cubin& cubin, const Golden* golden) {
+CaseReport Runner::run(const Case& item, const std::string& variant, const Cubin& cubin, const Golden* golden, u64 budget) {
     CaseReport report;
     report.case_id = item.id;
     report.variant = variant;
@@ -171,7 +173,7 @@ CaseReport Runner::run(const Case& item, const std::string& variant, const Cubin
         for (const auto& [name, va] : addresses) watched.regions.push_back({name, va, buffers[name].size()});
         watch_(watched, grid);
     }
-    const sm::GridState state = grid.run(kInstructionsMax);
+    const sm::GridState state = grid.run(std::min(budget, kInstructionsMax));
     report.instructions = grid.instructions();
     if (state == sm::GridState::Paused) {
         report.verdict = CaseReport::Verdict::NotCompared;
@@ -180,8 +182,11 @@ CaseReport Runner::run(const Case& item, const std::string& variant, const Cubin
     }
     if (state == sm::GridState::Trapped) return fail(grid.trap().describe());
     if (state == sm::GridState::Deadlocked) return fail("every warp waits for a barrier");
-    if (state == sm::GridState::Running)
-        return fail(fmt::format("still running after {} warp instructions", report.instructions));
+    if (state == sm::GridState::Running) {
+        fail(fmt::format("still running after {} warp instructions", report.instructions));
+        if (budget < kInstructionsMax) report.verdict = CaseReport::Verdict::Unfinished;
+        return report;
+    }
 
     const bool unstable = golden != nullptr && golden->unstable("O3", item.id);
     if (golden == nullptr || item.arch_dependent || unstable || !golden->ran(variant, item.id)) {

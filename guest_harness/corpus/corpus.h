@@ -31,7 +31,8 @@ struct CaseReport {
         Close,        // an approx case: differs in last places only
         NotCompared,  // depends on the schedule, or hardware has no stable answer
         Different,
-        Failed,  // the kernel did not end: a trap, a deadlock, or a launch that cannot be made
+        Failed,      // the kernel did not end: a trap, a deadlock, or a launch that cannot be made
+        Unfinished,  // the caller's budget was used up before the kernel ended, or began
     };
     std::string case_id, variant;
     Verdict verdict = Verdict::Equal;
@@ -39,7 +40,7 @@ struct CaseReport {
     u64 instructions = 0;     // of whole warps
     u64 ulp_max = 0;          // of approx cases: largest distance in units of the last place
     u64 words_different = 0;  // of approx cases
-    bool bad() const { return verdict == Verdict::Different || verdict == Verdict::Failed; }
+    bool bad() const { return verdict == Verdict::Different || verdict == Verdict::Failed || verdict == Verdict::Unfinished; }
 };
 std::string_view verdict_name(CaseReport::Verdict verdict);
 
@@ -49,8 +50,9 @@ public:
     static constexpr u64 kInstructionsMax = 200'000'000;
 
     explicit Runner(gpu::sm::LaneTarget target) : code_(target) {}
-    // golden: nullptr runs only. cubin: the module's variant.
-    CaseReport run(const Case& item, const std::string& variant, const gpu::Cubin& cubin, const Golden* golden);
+    // golden: nullptr runs only. cubin: the module's variant. budget: warp instructions that the caller still allows.
+    CaseReport run(const Case& item, const std::string& variant, const gpu::Cubin& cubin, const Golden* golden,
+                   u64 budget = kInstructionsMax);
 
     // Called before each grid runs: adds observers, enables timing.
     using Watch = std::function<void(const WatchedLaunch& launch, gpu::sm::GridRun& grid)>;

@@ -73,6 +73,21 @@ TEST_CASE("cli: corpus exits with 1 on a difference and names buffer and place")
     CHECK(has(done, "buffer d: 1 of 1024 bytes differ, first at 0x8"));
 }
 
+TEST_CASE("cli: corpus ends within its budget, and what was left out is no success") {
+    const std::string folder = make_corpus("corpus_budget", [](std::string&) {});
+    const auto whole = nlohmann::json::parse(corpus(folder + " --only set8 --json").output);
+    const sim::u64 first = whole.at("cases").at(0).at("instructions");
+    REQUIRE(whole.at("cases").size() > 1);
+    REQUIRE(first > 1);
+    const Finished none = corpus(folder + " --only set8 --instructions-max " + std::to_string(first - 1));
+    CHECK(none.exit_code == 1);
+    CHECK(has(none, "still running after"));
+    CHECK(has(none, "not begun: --instructions-max is used up"));
+    const auto one = nlohmann::json::parse(corpus(folder + " --only set8 --json --instructions-max " + std::to_string(first)).output);
+    CHECK(one.at("totals").at("equal") == 1);
+    CHECK(one.at("totals").at("unfinished") == whole.at("cases").size() - 1);
+}
+
 TEST_CASE("cli: corpus refuses a folder that is none, and results that are damaged, with 2") {
     CHECK(corpus("/nowhere").exit_code == 2);
     const std::string folder =

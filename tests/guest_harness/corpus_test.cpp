@@ -63,6 +63,7 @@ Totals run_all(LaneTarget target) {
                     break;
                 case CaseReport::Verdict::Different:
                 case CaseReport::Verdict::Failed:
+                case CaseReport::Verdict::Unfinished:
                     ++totals.bad;
                     FAIL_CHECK(variant, " ", item.id, ": ", report.detail);
             }
