@@ -2,6 +2,8 @@
 // sink. Order is the contract: collected stores become visible (and are journalled) before the crossing that follows them.
 #include "guest_harness/crossings.h"
 
+#include <errno.h>
+
 #include <algorithm>
 #include <array>
 
@@ -64,6 +66,31 @@ private:
     std::vector<UserAccess>& accesses_;
 };
 
+// Tells the sink of a call once: from ended(), or as unfinished when the call's fiber is unwound before.
+class CallInProgress {
+public:
+    CallInProgress(CallRecord& call, const sim::Kernel& kernel, CrossingSink* sink) : call_(call), kernel_(kernel), sink_(sink) {}
+    ~CallInProgress() {
+        if (told_ || sink_ == nullptr) return;
+        call_.unfinished = true;
+        call_.result = -EINTR;
+        call_.end = kernel_.now();
+        sink_->on_call(call_);
+    }
+    CallInProgress(const CallInProgress&) = delete;
+    CallInProgress& operator=(const CallInProgress&) = delete;
+    void ended() {
+        told_ = true;
+        if (sink_ != nullptr) sink_->on_call(call_);
+    }
+
+private:
+    CallRecord& call_;
+    const sim::Kernel& kernel_;
+    CrossingSink* sink_;
+    bool told_ = false;
+};
+
 u64 little_endian(std::span<const u8> bytes) {
     u64 value = 0;
     for (std::size_t index = 0; index < bytes.size(); ++index) value |= u64{bytes[index]} << (8 * index);
@@ -85,12 +112,13 @@ i64 ProcessDriver::open(rm::UserMemory& memory, u32 tid, int fd, std::string_vie
     CallRecord call{.kind = CallRecord::Kind::Open, .begin = platform_.kernel.now(), .pid = pid_, .tid = tid, .fd = fd,
                     .path = std::string(path), .request = flags};
     RecordingMemory recording(memory, call.accesses);
+    CallInProgress progress(call, platform_.kernel, sink_);
     call.result = platform_.driver.open({.memory = recording, .pid = pid_, .tid = tid}, fd, path, flags);
     call.end = platform_.kernel.now();
     std::span<const u8> text(reinterpret_cast<const u8*>(path.data()), path.size());
     platform_.kernel.journal().append(record::kOPEN, call.end,
         {pid_, tid, word(fd), flags, call.begin.ps, word(call.result)}, text);
-    if (sink_ != nullptr) sink_->on_call(call);
+    progress.ended();
     return call.result;
 }
 
@@ -98,11 +126,12 @@ i64 ProcessDriver::close(rm::UserMemory& memory, u32 tid, int fd) {
     flush_stores();
     CallRecord call{.kind = CallRecord::Kind::Close, .begin = platform_.kernel.now(), .pid = pid_, .tid = tid, .fd = fd};
     RecordingMemory recording(memory, call.accesses);
+    CallInProgress progress(call, platform_.kernel, sink_);
     call.result = platform_.driver.close({.memory = recording, .pid = pid_, .tid = tid}, fd);
     call.end = platform_.kernel.now();
     platform_.kernel.journal().append(record::kCLOSE, call.end, {pid_, tid, word(fd), call.begin.ps, word(call.result)},
                                        pack(call.accesses));
-    if (sink_ != nullptr) sink_->on_call(call);
+    progress.ended();
     return call.result;
 }
 
@@ -111,11 +140,12 @@ i64 ProcessDriver::ioctl(rm::UserMemory& memory, u32 tid, int fd, u64 request, u
     CallRecord call{.kind = CallRecord::Kind::Ioctl, .begin = platform_.kernel.now(), .pid = pid_, .tid = tid, .fd = fd,
                     .request = request, .argument = argument};
     RecordingMemory recording(memory, call.accesses);
+    CallInProgress progress(call, platform_.kernel, sink_);
     call.result = platform_.driver.ioctl({.memory = recording, .pid = pid_, .tid = tid}, fd, request, argument);
     call.end = platform_.kernel.now();
     platform_.kernel.journal().append(record::kIOCTL, call.end,
         {pid_, tid, word(fd), request, argument, call.begin.ps, word(call.result), call.accesses.size()}, pack(call.accesses));
-    if (sink_ != nullptr) sink_->on_call(call);
+    progress.ended();
     return call.result;
 }
 
@@ -125,6 +155,7 @@ rm::Mapping ProcessDriver::mmap(rm::UserMemory& memory, u32 tid, int fd, u64 add
     CallRecord call{.kind = CallRecord::Kind::Mmap, .begin = platform_.kernel.now(), .pid = pid_, .tid = tid, .fd = fd,
                     .argument = address, .length = bytes, .prot = prot, .flags = flags, .offset = offset};
     RecordingMemory recording(memory, call.accesses);
+    CallInProgress progress(call, platform_.kernel, sink_);
     rm::Mapping mapping =
         platform_.driver.mmap({.memory = recording, .pid = pid_, .tid = tid}, fd, address, bytes, prot, flags, offset);
     call.end = platform_.kernel.now();
@@ -142,7 +173,7 @@ rm::Mapping ProcessDriver::mmap(rm::UserMemory& memory, u32 tid, int fd, u64 add
     }
     platform_.kernel.journal().append(record::kMMAP, call.end,
         {pid_, tid, word(fd), address, bytes, prot, flags, offset, call.begin.ps, word(call.result)}, pack(call.accesses));
-    if (sink_ != nullptr) sink_->on_call(call);
+    progress.ended();
     return mapping;
 }
 
@@ -151,6 +182,7 @@ void ProcessDriver::munmap(rm::UserMemory& memory, u32 tid, u64 address, u64 byt
     CallRecord call{.kind = CallRecord::Kind::Munmap, .begin = platform_.kernel.now(), .pid = pid_, .tid = tid,
                     .argument = address, .length = bytes};
     RecordingMemory recording(memory, call.accesses);
+    CallInProgress progress(call, platform_.kernel, sink_);
     platform_.driver.munmap({.memory = recording, .pid = pid_, .tid = tid}, address, bytes);
     call.end = platform_.kernel.now();
     // What is left of each range that the call cut.
@@ -174,7 +206,7 @@ void ProcessDriver::munmap(rm::UserMemory& memory, u32 tid, u64 address, u64 byt
     });
     for (const MappedRange& range : kept) mappings_[range.address] = range;
     platform_.kernel.journal().append(record::kMUNMAP, call.end, {pid_, tid, address, bytes, call.begin.ps});
-    if (sink_ != nullptr) sink_->on_call(call);
+    progress.ended();
 }
 
 u16 ProcessDriver::poll_wait(rm::UserMemory& memory, u32 tid, int fd, u16 events, SimTime timeout) {
@@ -182,6 +214,7 @@ u16 ProcessDriver::poll_wait(rm::UserMemory& memory, u32 tid, int fd, u16 events
     CallRecord call{.kind = CallRecord::Kind::PollWait, .begin = platform_.kernel.now(), .pid = pid_, .tid = tid, .fd = fd,
                     .request = events, .argument = timeout == SimTime::max() ? ~u64{0} : timeout.ns()};
     RecordingMemory recording(memory, call.accesses);
+    CallInProgress progress(call, platform_.kernel, sink_);
     rm::DriverSurface& driver = platform_.driver;
     u16 ready = 0;
     auto is_ready = [&] {
@@ -194,7 +227,7 @@ u16 ProcessDriver::poll_wait(rm::UserMemory& memory, u32 tid, int fd, u16 events
     call.result = ready;
     platform_.kernel.journal().append(record::kPOLL_WAIT, call.end,
         {pid_, tid, word(fd), events, call.argument, call.begin.ps, ready}, pack(call.accesses));
-    if (sink_ != nullptr) sink_->on_call(call);
+    progress.ended();
     return ready;
 }
 

@@ -39,6 +39,9 @@ struct CallRecord {
     i64 result = 0;          // >= 0, or negated errno; Exit: status; PollWait: revents
     std::vector<UserAccess> accesses = {};
     rm::Mapping mapping = {};  // Mmap
+    // The call was broken off at `end`: its process or the whole run was over. `result` is -EINTR and says nothing; the accesses are
+    // those until then.
+    bool unfinished = false;
 };
 
 // Stores to plain memory of driver mappings, in program order, made visible to the device at one instant.
@@ -82,7 +85,8 @@ protected:
     ~CrossingSink() = default;
 };
 
-// One process's view of the driver. Every function journals the crossing and tells the sink. Calls run on a fiber.
+// One process's view of the driver. Every function journals the crossing and tells the sink. Calls run on a fiber; of a call whose fiber
+// is cancelled only the sink learns, while the fiber unwinds: it outlives the fibers.
 class ProcessDriver {
 public:
     ProcessDriver(Machine& machine, u32 pid, CrossingSink* sink) : ProcessDriver(machine.platform(), pid, sink) {}

@@ -125,6 +125,23 @@ std::vector<PlannedFault> read_fault_plan(const std::string& path) {
     return parse_fault_plan(text.str(), path);
 }
 
+std::string fault_plan_text(const std::vector<PlannedFault>& plan) {
+    std::string text;
+    for (const PlannedFault& fault : plan) {
+        const sim::FaultRule& rule = fault.rule;
+        const sim::FaultRule none;
+        text += fault.point;
+        if (rule.numerator != none.numerator || rule.denominator != none.denominator)
+            text += fmt::format(" ratio={}/{}", rule.numerator, rule.denominator);
+        if (rule.first_visit != none.first_visit) text += fmt::format(" from={}", rule.first_visit);
+        if (rule.last_visit != none.last_visit) text += fmt::format(" to={}", rule.last_visit);
+        for (const FaultPointRow& row : fault_points())
+            if (row.name == fault.point && !row.argument.empty()) text += fmt::format(" argument={}", rule.argument);
+        text += '\n';
+    }
+    return text;
+}
+
 void arm_faults(sim::Kernel& kernel, const std::vector<PlannedFault>& plan) {
     for (const PlannedFault& fault : plan) kernel.faults().arm(fault.point, fault.rule);
 }

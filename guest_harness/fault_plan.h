@@ -29,6 +29,8 @@ const std::vector<FaultPointRow>& fault_points();
 std::vector<PlannedFault> parse_fault_plan(std::string_view text, std::string_view source);
 // Throws sim::HostError also when the file cannot be read.
 std::vector<PlannedFault> read_fault_plan(const std::string& path);
+// What parse_fault_plan() reads, one rule a line, without what is a rule's default. Arguments that are times stand in picoseconds.
+std::string fault_plan_text(const std::vector<PlannedFault>& plan);
 void arm_faults(sim::Kernel& kernel, const std::vector<PlannedFault>& plan);
 
 }  // namespace harness

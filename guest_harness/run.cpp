@@ -82,6 +82,7 @@ RunOutcome run_guest(const RunOptions& options) {
         TimeLimit limit(kernel, options.time_limit);
         sim::Kernel::RunResult result = kernel.run();
         explain(outcome, process, result, limit.reached());
+        process.driver().flush_stores();  // a run that is stopped leaves what its guest has stored
         outcome.last_calls.assign(process.last_calls().begin(), process.last_calls().end());
         outcome.summary = machine.summary();
         outcome.unmodelled = kernel.unmodelled().entries();

@@ -145,7 +145,6 @@ void add_info(Program& program, Outcome&) {
     sub.flag("--uvm", options->uvm, "every ioctl of UVM that is answered: struct, rung, source");
     sub.flag("--hw", options->hw, "what this host's driver and GPU answer of themselves: version, chip, classes, memory");
     for (const char* other : {"--controls", "--classes", "--uvm"}) sub.excludes("--hw", other);
-    for (const char* list : {"--controls", "--classes", "--uvm"}) sub.excludes("--hw", list);
     sub.action([options] { execute(*options); });
 }
 

@@ -1,14 +1,17 @@
 // tu104sim replay: a recorded guest without its CPU.
 #include <fmt/format.h>
 
+#include <sstream>
+
 #include "guest_harness/cli/command.h"
-#include "guest_harness/cli/hw.h"
 #include "guest_harness/cli/sm_tools.h"
+#include "guest_harness/cli/hw.h"
 #include "guest_harness/engine_list.h"
 #include "guest_harness/fault_plan.h"
 #include "guest_harness/timeline.h"
 #include "guest_harness/trace/import_player.h"
 #include "guest_harness/trace/player.h"
+#include "sim/time_text.h"
 
 namespace harness::cli {
 
@@ -21,14 +24,22 @@ struct Options {
     std::optional<u64> seed;
     std::string journal;
     std::string faults;
+    bool no_faults = false;
     std::string timeline;
     std::string engines;
     std::string timing;
     u64 stop_before = kNoEvent;
     EndOptions end;
-    HwOptions hw;
     SmToolOptions tools;
+    HwOptions hw;
 };
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+}
 
 // A recording of another machine: statuses are compared, and replies by rule.
 void report_import(const Options& options, const trace::ImportOutcome& result, End& end) {
@@ -54,6 +65,15 @@ void report_import(const Options& options, const trace::ImportOutcome& result, E
     if (!result.stuck.empty()) end.failure += "\n  " + result.stuck;
 }
 
+// What the trace says of its run and the command line does not change.
+std::vector<std::string> notes_on(const trace::Header& header, const Options& options) {
+    std::vector<std::string> notes;
+    if (!header.faults.empty() && options.faults.empty() && !options.no_faults)
+        notes.push_back("under the recorded fault plan: " + fmt::format("{}", fmt::join(lines_of(header.faults), "; ")));
+    if (header.time_limit != SimTime::max()) notes.push_back("with the recorded time limit of " + format_time(header.time_limit));
+    return notes;
+}
+
 void execute(const Options& options, Outcome& outcome) {
     refuse_same_files({{"the trace", options.trace}, {"--journal", options.journal}, {"--timeline", options.timeline},
                        {"--faults", options.faults}, {"--engines", options.engines}});
@@ -73,12 +93,11 @@ void execute(const Options& options, Outcome& outcome) {
     play.progress = [&progress](u64 event) { progress.at(event); };
     std::string state;
     Timeline timeline;
-    std::vector<PlannedFault> plan;
-    if (!options.faults.empty()) plan = read_fault_plan(options.faults);
+    if (!options.faults.empty()) play.faults = read_fault_plan(options.faults);
+    if (options.no_faults) play.faults.emplace();
     SmTools tools(options.tools);
     play.on_start = [&](Machine& machine) {
         tools.attach(machine);
-        arm_faults(machine.kernel(), plan);
         sim::set_failure_context(&machine.kernel());
         if (journal) machine.kernel().journal().add_sink(*journal);
         if (!options.timeline.empty()) machine.kernel().journal().add_sink(timeline);
@@ -90,14 +109,22 @@ void execute(const Options& options, Outcome& outcome) {
         sim::set_failure_context(nullptr);
     };
     trace::OpenTrace open = [&options] { return open_trace(options.trace); };
-    if (trace::is_import(open()->header())) {
-        trace::ImportOutcome imported = trace::play_import(open, play);
+    const trace::Header header = open()->header();
+    End end;
+    end.notes = notes_on(header, options);
+    const auto write_files = [&] {
         if (journal) journal->close();
-        End end;
+        if (!options.timeline.empty()) write_whole(options.timeline, timeline.perfetto());
+    };
+    if (trace::is_import(header)) {
+        trace::ImportOutcome imported = trace::play_import(open, play);
+        write_files();
         end.summary = imported.summary;
         end.unmodelled = &imported.unmodelled;
         if (imported.any_invented) end.exit_code = kUnmodelled;
         report_import(options, imported, end);
+        if (imported.stopped) end.stopped_before = options.stop_before;
+        end.state = state;
         outcome.exit_code = end.exit_code;
         print_end(end, options.end);
         return;
@@ -108,9 +135,7 @@ void execute(const Options& options, Outcome& outcome) {
     for (const std::string& found : watched.found) tell("found: " + found + "\n");
     // A breakpoint ends the replay before the recording's end.
     if (tools.stopped()) result.divergence.reset();
-    if (journal) journal->close();
-    if (!options.timeline.empty()) write_whole(options.timeline, timeline.perfetto());
-    End end;
+    write_files();
     end.summary = result.summary;
     end.unmodelled = &result.unmodelled;
     if (result.divergence) {
@@ -123,13 +148,13 @@ void execute(const Options& options, Outcome& outcome) {
         end.exit_code = kUnmodelled;
     }
     outcome.exit_code = end.exit_code;
-    if (!options.end.json && !options.end.digest_only) {
-        if (result.stopped) print(fmt::format("stopped before event {}\n{}\n", options.stop_before, state));
-        if (!result.complete) tell(fmt::format("{} is incomplete: the end of the run is not compared\n", options.trace));
-        if (!result.same_seed)
-            tell(fmt::format("another seed or timing than recorded: times and digests are not compared; {} answers with times differ\n",
-                             result.values_by_time));
-    }
+    if (result.stopped) end.stopped_before = options.stop_before;
+    end.state = state;
+    if (!result.complete) end.notes.push_back(options.trace + " is incomplete: the end of the run is not compared");
+    if (!result.same_seed)
+        end.notes.push_back(fmt::format("another seed or timing than recorded: times and digests are not compared; {} answers with "
+                                        "times differ", result.values_by_time));
+    if (result.time_is_up) end.notes.push_back(fmt::format("the time limit is reached before event {}", result.events_played));
     print_end(end, options.end);
 }
 
@@ -138,18 +163,21 @@ void execute(const Options& options, Outcome& outcome) {
 void add_replay(Program& program, Outcome& outcome) {
     auto options = std::make_shared<Options>();
     Command sub = program.add("replay", "Replay a recorded guest; compare every reply and memory digest");
-    sub.footer("Example:\n  tu104sim replay a.trace --seed 7 --journal seed7.journal");
+    sub.footer("Examples:\n  tu104sim replay a.trace --seed 7 --journal seed7.journal\n  tu104sim replay a.trace --goto 120\n"
+               "Chip, driver, engines, seed, boot, fault plan and time limit are the recorded ones unless an option says otherwise.");
     sub.option("trace", options->trace, "trace, binary or text", Need::Required);
     sub.option("--seed", options->seed, "schedule; default: as recorded");
     sub.option("--timing", options->timing, std::string(kTimingHelp) + "; default: as recorded");
     sub.option("--journal", options->journal, "write the journal as text to this file");
     sub.option("--timeline", options->timeline, "write what happened when, as JSON for ui.perfetto.dev, to this file");
-    sub.option("--faults", options->faults, "fault plan: what goes wrong on purpose, and when");
+    sub.option("--faults", options->faults, "fault plan in place of the recorded one");
+    sub.flag("--no-faults", options->no_faults, "without the recorded fault plan");
+    sub.excludes("--no-faults", "--faults");
     sub.option("--engines", options->engines, "engine list (JSON) in place of the recorded one");
-    sub.option("--goto", options->stop_before, "stop before this event and tell the machine's state");
-    add_sm_tool_options(sub, options->tools);
+    sub.option("--goto", options->stop_before, "stop before this event (as show numbers them) and tell the machine's state");
     add_hw_options(sub, options->hw);
     sub.option("--report", options->hw.report, "with --hw: write the comparison to this file, as JSON (.json), a page (.html) or text");
+    add_sm_tool_options(sub, options->tools);
     add_end_options(sub, options->end);
     sub.action([options, &outcome] { execute(*options, outcome); });
 }

@@ -32,13 +32,14 @@ void execute(const Options& options, Outcome& outcome) {
     play.on_end = [&](Machine& machine) { machine.kernel().journal().remove_sink(timeline); };
     trace::Header header = open_trace(options.trace)->header();
     if (header.origin == "import")
-        throw sim::HostError(options.trace + " was imported and has no timeline; `replay` compares its replies");
+        throw sim::HostError(options.trace + " was imported; `replay` compares its replies, `replay --timeline` draws when they came");
     trace::PlayOutcome result = trace::play([&options] { return open_trace(options.trace); }, play);
     ReportFacts facts;
     facts.title = options.trace.substr(options.trace.find_last_of('/') + 1);
     facts.summary = {{"chip", header.chip},
                      {"driver", header.driver},
                      {"seed", fmt::format("{}", header.seed)},
+                     {"fault plan", header.faults.empty() ? std::string("none") : header.faults},
                      {"journal records", fmt::format("{}", result.summary.events)},
                      {"virtual time", format_time(result.summary.time)},
                      {"digest", result.summary.digest.hex()},

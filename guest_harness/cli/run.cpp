@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "guest_harness/cli/command.h"
-#include "guest_harness/cli/hw.h"
 #include "guest_harness/cli/sm_tools.h"
+#include "guest_harness/cli/hw.h"
 #include "guest_harness/engine_list.h"
 #include "guest_harness/fault_plan.h"
 #include "guest_harness/timeline.h"
@@ -26,16 +26,31 @@ struct Options {
     std::string timeline;
     std::string engines;
     std::string timing;
-    u64 time_limit_ms = 0;
+    std::optional<u64> time_limit_ms;
     std::vector<std::string> environment;
     std::vector<std::string> guest;
     EndOptions end;
-    HwOptions hw;
     SmToolOptions tools;
+    HwOptions hw;
 };
+
+SimTime time_limit(std::optional<u64> ms) {
+    if (!ms) return SimTime::max();
+    constexpr u64 kTimeLimitMsMax = 1'000'000'000;  // eleven days; the clock itself ends after 213
+    if (*ms == 0 || *ms > kTimeLimitMsMax)
+        throw sim::HostError(fmt::format("--time-limit is {} ms, must be 1 to {}", *ms, kTimeLimitMsMax));
+    return SimTime::from_ms(*ms);
+}
+
+void check_environment(const std::vector<std::string>& environment) {
+    for (const std::string& variable : environment)
+        if (variable.find('=') == std::string::npos || variable.front() == '=')
+            throw sim::HostError(fmt::format("--env is \"{}\", must be NAME=VALUE (NAME= for an empty value)", variable));
+}
 
 void execute(const Options& options, Outcome& outcome) {
     RunOptions run;
+    check_environment(options.environment);
     run.guest_path = options.guest.front();
     run.args.assign(options.guest.begin() + 1, options.guest.end());
     run.environment = options.environment;
@@ -45,27 +60,18 @@ void execute(const Options& options, Outcome& outcome) {
     if (options.boot != "cold" && options.boot != "warm")
         throw sim::HostError(fmt::format("--boot is \"{}\"; choose cold or warm", options.boot));
     run.machine.boot = options.boot == "cold" ? rm::BootMode::Cold : rm::BootMode::Warm;
-    constexpr u64 kTimeLimitMsMax = 1'000'000'000;  // eleven days; the clock itself ends after 213
-    if (options.time_limit_ms > kTimeLimitMsMax)
-        throw sim::HostError(fmt::format("--time-limit is {} ms, at most {}", options.time_limit_ms, kTimeLimitMsMax));
+    run.time_limit = time_limit(options.time_limit_ms);
     refuse_same_files({{"--record", options.record}, {"--journal", options.journal}, {"--timeline", options.timeline},
-                       {"--faults", options.faults}, {"the guest", options.guest.front()}});
-    if (options.time_limit_ms != 0) run.time_limit = SimTime::from_ms(options.time_limit_ms);
-    run.output = [](int fd, std::string_view text) {
-        std::FILE* stream = fd == STDERR_FILENO ? stderr : stdout;
+                       {"--faults", options.faults}, {"--engines", options.engines}, {"the guest", options.guest.front()}});
+    // Where a program reads our standard output, the guest's text would spoil it.
+    const bool read_by_program = options.end.json || options.end.digest_only;
+    run.output = [read_by_program](int fd, std::string_view text) {
+        std::FILE* stream = fd == STDERR_FILENO || read_by_program ? stderr : stdout;
         std::fwrite(text.data(), 1, text.size(), stream);
         std::fflush(stream);
     };
     rm::VersionMatch match = rm::find_version(options.machine.driver);
-    if (match.version != nullptr && !match.exact && !options.end.json && !options.end.digest_only) tell("tu104sim: " + match.text + "\n");
-    std::unique_ptr<trace::Recorder> recorder;
-    if (!options.record.empty()) {
-        recorder = std::make_unique<trace::Recorder>(options.record, trace::header_for(run.machine, "run", options.guest));
-        run.sink = recorder.get();
-    }
-    std::unique_ptr<JournalFile> journal;
-    if (!options.journal.empty()) journal = std::make_unique<JournalFile>(options.journal);
-    Timeline timeline;
+    if (match.version != nullptr && !match.exact && !read_by_program) tell("tu104sim: " + match.text + "\n");
     if (options.hw.wanted()) {
         refuse_on_hardware({{"--faults", options.faults}, {"--record", options.record}, {"--journal", options.journal},
                             {"--timeline", options.timeline}, {"--engines", options.engines}});
@@ -73,6 +79,18 @@ void execute(const Options& options, Outcome& outcome) {
     }
     std::vector<PlannedFault> plan;
     if (!options.faults.empty()) plan = read_fault_plan(options.faults);
+    std::unique_ptr<trace::Recorder> recorder;
+    if (!options.record.empty()) {
+        trace::Header header = trace::header_for(run.machine, "run", options.guest);
+        header.environment = options.environment;
+        header.faults = fault_plan_text(plan);
+        header.time_limit = run.time_limit;
+        recorder = std::make_unique<trace::Recorder>(options.record, header);
+        run.sink = recorder.get();
+    }
+    std::unique_ptr<JournalFile> journal;
+    if (!options.journal.empty()) journal = std::make_unique<JournalFile>(options.journal);
+    Timeline timeline;
     SmTools tools(options.tools);
     run.on_start = [&](Machine& machine) {
         tools.attach(machine);
@@ -124,8 +142,8 @@ void add_run(Program& program, Outcome& outcome) {
     sub.option("--env", options->environment, "NAME=VALUE for the guest (the host's environment never reaches it)");
     sub.option("--time-limit", options->time_limit_ms, "stop after so many milliseconds of virtual time");
     add_end_options(sub, options->end);
-    add_sm_tool_options(sub, options->tools);
     add_hw_options(sub, options->hw);
+    add_sm_tool_options(sub, options->tools);
     sub.option("guest", options->guest, "guest program and its arguments, after --", Need::Required);
     sub.action([options, &outcome] { execute(*options, outcome); });
 }

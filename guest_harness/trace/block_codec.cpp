@@ -45,6 +45,9 @@ pb::Header header_to_proto(const Header& header) {
     out.set_engines(header.engines);
     out.set_timing_off(!header.timing);
     for (const std::string& argument : header.command) out.add_command(argument);
+    for (const std::string& variable : header.environment) out.add_environment(variable);
+    out.set_faults(header.faults);
+    if (header.time_limit != SimTime::max()) out.set_time_limit(header.time_limit.ps);
     return out;
 }
 
@@ -63,6 +66,9 @@ Header header_from_proto(const pb::Header& proto) {
     out.unicorn_version = proto.unicorn_version();
     out.origin = proto.origin();
     out.command.assign(proto.command().begin(), proto.command().end());
+    out.environment.assign(proto.environment().begin(), proto.environment().end());
+    out.faults = proto.faults();
+    if (proto.time_limit() != 0) out.time_limit = {proto.time_limit()};
     return out;
 }
 
@@ -138,6 +144,7 @@ void BlockEncoder::put(const CallRecord& call) {
     out.set_flags(call.flags);
     out.set_offset(call.offset);
     out.set_result(call.result);
+    out.set_unfinished(call.unfinished);
     bytes_ += call.path.size();
     for (const UserAccess& access : call.accesses) {
         pb::Access& a = *out.add_accesses();
@@ -329,6 +336,7 @@ std::optional<std::string> BlockDecoder::get(CallRecord& call) {
     call.flags = in.flags();
     call.offset = in.offset();
     call.result = in.result();
+    call.unfinished = in.unfinished();
     for (const pb::Access& a : in.accesses()) {
         UserAccess& access = call.accesses.emplace_back();
         access.write = a.write();

@@ -12,8 +12,10 @@ namespace harness::trace {
 
 namespace {
 
-std::string result_text(i64 result) {
+std::string result_text(const CallRecord& call) {
+    if (call.unfinished) return "(broken off)";
     // Unsigned: a damaged trace may hold the one value that has no positive twin.
+    const i64 result = call.result;
     return result >= 0 ? fmt::format("{}", result) : fmt::format("-errno {}", 0 - static_cast<u64>(result));
 }
 
@@ -24,7 +26,7 @@ std::string describe_ioctl(const CallRecord& call) {
     if (view.alloc_class)
         out += fmt::format(" {} (0x{:04x})", name_or_hex(rm_class_name(*view.alloc_class), *view.alloc_class), *view.alloc_class);
     if (view.object) out += fmt::format(" object 0x{:x}", *view.object);
-    out += " = " + result_text(call.result);
+    out += " = " + result_text(call);
     if (view.status) out += fmt::format(" {}", name_or_hex(status_name(*view.status), *view.status));
     return out;
 }
@@ -35,16 +37,18 @@ std::string describe(const CallRecord& call) {
     using Kind = CallRecord::Kind;
     switch (call.kind) {
         case Kind::Open:
-            return fmt::format("open {} fd {} flags 0x{:x} = {}", printable(call.path), call.fd, call.request, result_text(call.result));
-        case Kind::Close: return fmt::format("close fd {} = {}", call.fd, result_text(call.result));
+            return fmt::format("open {} fd {} flags 0x{:x} = {}", printable(call.path), call.fd, call.request, result_text(call));
+        case Kind::Close: return fmt::format("close fd {} = {}", call.fd, result_text(call));
         case Kind::Ioctl: return describe_ioctl(call);
         case Kind::Mmap:
             return fmt::format("mmap fd {} 0x{:x} + 0x{:x} prot {} offset 0x{:x} = {}", call.fd, call.argument, call.length,
                                call.prot, call.offset,
-                               call.result < 0 ? result_text(call.result) : fmt::format("0x{:x}", call.result));
-        case Kind::Munmap: return fmt::format("munmap 0x{:x} + 0x{:x}", call.argument, call.length);
+                               call.unfinished || call.result < 0 ? result_text(call) : fmt::format("0x{:x}", call.result));
+        case Kind::Munmap:
+            return fmt::format("munmap 0x{:x} + 0x{:x}{}", call.argument, call.length, call.unfinished ? " = (broken off)" : "");
         case Kind::PollWait:
-            return fmt::format("poll fd {} events 0x{:x} = 0x{:x}", call.fd, call.request, call.result);
+            return fmt::format("poll fd {} events 0x{:x} = {}", call.fd, call.request,
+                               call.unfinished ? result_text(call) : fmt::format("0x{:x}", call.result));
         case Kind::Exit: return fmt::format("exit {}", call.result);
     }
     return "call";

@@ -48,7 +48,8 @@ Text compare(const CallRecord& a, const CallRecord& b) {
                               {"pid", a.pid, b.pid}, {"tid", a.tid, b.tid}, {"fd", bits(a.fd), bits(b.fd)},
                               {"request", a.request, b.request}, {"argument", a.argument, b.argument},
                               {"length", a.length, b.length}, {"prot", a.prot, b.prot}, {"flags", a.flags, b.flags},
-                              {"offset", a.offset, b.offset}, {"result", bits(a.result), bits(b.result)}}))
+                              {"offset", a.offset, b.offset}, {"result", bits(a.result), bits(b.result)},
+                              {"broken off", a.unfinished, b.unfinished}}))
         return text;
     if (a.path != b.path) return fmt::format("path {} and {}", printable(a.path), printable(b.path));
     bool time = answers_with_time(a);

@@ -52,7 +52,6 @@ public:
         std::copy(bytes.begin(), bytes.end(), place.begin());
         return true;
     }
-    // The recording says nothing of what the process keeps there.
     // What a recording shows of a process is a part of it; its own pages were there.
     bool present(u64, u64) override { return true; }
     bool share(u64, gpu::SysPa, u64) override { return true; }
@@ -102,6 +101,10 @@ private:
     void script(Reader& reader) {
         Event event;
         for (u64 i = 0; reader.next(event); ++i) {
+            if (options_.stop_before && i >= *options_.stop_before) {
+                outcome_.stopped = true;
+                return;
+            }
             if (options_.progress) options_.progress(i);
             kernel_.watchdog().progress();
             current_ = event;
@@ -109,6 +112,7 @@ private:
             if (const auto* call = std::get_if<CallRecord>(&event)) perform(*call);
             else if (std::holds_alternative<Submit>(event)) ++outcome_.work_not_run;
         }
+        check_stop_before(options_.stop_before, reader.count(), reader.name());
     }
 
     void perform(const CallRecord& call) {
@@ -303,6 +307,7 @@ ImportOutcome play_import(const OpenTrace& open, const PlayOptions& options) {
     machine_options.seed = options.seed.value_or(header.seed);
     machine_options.timing = options.timing.value_or(true);
     Machine machine(machine_options);
+    if (options.faults) arm_faults(machine.kernel(), *options.faults);
     if (options.on_start) options.on_start(machine);
     rm::VersionMatch version = rm::find_version(header.driver);
     ImportOutcome outcome = ImportPlayer(machine, *version.version, options).run(*reader);

@@ -23,6 +23,7 @@ struct ImportOutcome {
     std::map<std::string, sim::Unmodelled::Entry, std::less<>> unmodelled;
     bool any_invented = false;
     std::string stuck;  // not empty: the crossing that never ended
+    bool stopped = false;  // at stop_before: the counts are those until then
 
     // Every RM call gave the recorded status and every other reply is explained by a rule.
     bool as_expected() const;
@@ -31,8 +32,8 @@ struct ImportOutcome {
 // True: the trace was made by `import`.
 bool is_import(const Header& header);
 
-// On a machine as the header says. Only on_start, on_end and progress of the options are used, and the seed.
-// Throws HostError: damaged trace, unknown chip or driver.
+// On a machine as the header says. Every option but poll_limit has its meaning here, too.
+// Throws HostError: damaged trace, unknown chip or driver, or stop_before names no event.
 ImportOutcome play_import(const OpenTrace& open, const PlayOptions& options);
 
 }  // namespace harness::trace

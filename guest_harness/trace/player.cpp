@@ -85,9 +85,11 @@ private:
 
 class Player {
 public:
-    Player(const Stage& stage, const PlayOptions& options, const Schedule& schedule, bool same_seed)
+    // `limit`: when the run would have been stopped. `until`: when the recorded run was over; nullopt: nothing to go by.
+    Player(const Stage& stage, const PlayOptions& options, const Schedule& schedule, bool same_seed, SimTime limit,
+           std::optional<SimTime> until)
         : stage_(stage), kernel_(stage.platform.kernel), options_(options), schedule_(schedule), same_seed_(same_seed),
-          progress_("player progress") {
+          limit_(limit), until_(until), progress_("player progress") {
         outcome_.same_seed = same_seed;
     }
     // What still waits holds references to this player.
@@ -111,10 +113,15 @@ public:
                 kernel_.stop("damaged trace");
             }
         });
-        sim::Kernel::RunResult result = kernel_.run();
+        sim::Kernel::RunResult result = kernel_.run(limit_);
         if (!host_error_.empty()) throw sim::HostError(host_error_);
-        bool done = kernel_.fibers().finished(fiber) && open_calls_ == 0;
-        if (!done && !outcome_.stopped) {
+        const bool done = kernel_.fibers().finished(fiber) && open_calls_ == 0;
+        const bool time_is_up = result.reason == sim::Kernel::StopReason::TimeLimit;
+        if (done && until_ && !over() && !outcome_.stopped) {
+            run_on(*until_);
+        } else if (!done && time_is_up && !same_seed_) {
+            outcome_.time_is_up = true;
+        } else if (!done && !outcome_.stopped) {
             std::string why = result.reason == sim::Kernel::StopReason::Idle ? "nothing that could end it is pending" : result.text;
             diverge(describe(current_), fmt::format("the crossing never ends: {}", why));
         }
@@ -146,8 +153,37 @@ private:
             await(slot);
             if (over()) return;
             kernel_.watchdog().progress();
-            if (slot.concurrent) begin_concurrent(i, event);
+            if (is_unfinished(event)) begin_unfinished(i, event);
+            else if (slot.concurrent) begin_concurrent(i, event);
             else finish(i, event);
+        }
+        script_over_ = true;
+        stop_when_all_played();
+    }
+
+    // The recorded run ended with its last crossing, whatever the device still had to do.
+    void stop_when_all_played() {
+        if (until_ && script_over_ && open_calls_ == 0) kernel_.stop("every event is played");
+    }
+
+    // What went on after the last event until the recorded run was stopped, by its time limit, say: unfinished calls, work of the device.
+    void run_on(SimTime until) {
+        constexpr SimTime kSlice = SimTime::from_s(1);
+        constexpr u64 kDispatchesMax = 50'000'000;  // a damaged trace may name an end that never comes
+        const u64 first = kernel_.events().dispatched();
+        while (kernel_.now() < until || unfinished_calls_ != 0) {
+            const SimTime stop = until - kernel_.now() > kSlice ? kernel_.now() + kSlice : until;
+            sim::Kernel::RunResult result = kernel_.run(stop);
+            if (over()) return;
+            if (result.reason == sim::Kernel::StopReason::Idle) {
+                kernel_.events().advance_to(until);
+                return;
+            }
+            if (kernel_.now() == until) return;
+            const bool too_much = kernel_.events().dispatched() - first > kDispatchesMax;
+            if (result.reason == sim::Kernel::StopReason::TimeLimit && !too_much) continue;
+            current_number_ = schedule_.slots.size();
+            return diverge("end of the run", too_much ? "the machine is busy long before the recorded end" : result.text);
         }
     }
 
@@ -183,6 +219,34 @@ private:
         spawn(fmt::format("player.call{}", slot), [this, slot, event] {
             finish(slot, event);
             --open_calls_;
+            stop_when_all_played();
+        });
+    }
+
+    static bool is_unfinished(const Event& event) {
+        const auto* call = std::get_if<CallRecord>(&event);
+        return call != nullptr && call->unfinished;
+    }
+
+    // A call that was broken off leaves what it did until then; without the recorded end there is nothing to break it off at.
+    void begin_unfinished(u64 slot, const Event& event) {
+        ++outcome_.events_played;
+        if (!until_) return;
+        ++unfinished_calls_;
+        const SimTime end = end_time(event);
+        const sim::FiberId fiber = spawn(fmt::format("player.call{}", slot), [this, slot, event] {
+            const CallRecord& call = std::get<CallRecord>(event);
+            RecordedMemory memory(call, false);
+            rm::Mapping mapping;
+            make(call, memory, mapping);
+            current_ = event;
+            current_number_ = schedule_.slots[slot].event;
+            diverge(describe(call), "the call ends; when it was recorded it was broken off");
+        });
+        if (end >= *until_) return;
+        spawn(fmt::format("player.end{}", slot), [this, fiber, end] {
+            kernel_.fibers().sleep_until(end);
+            if (!kernel_.fibers().finished(fiber)) kernel_.fibers().cancel(fiber);
         });
     }
 
@@ -207,35 +271,28 @@ private:
         return nullptr;
     }
 
-    void perform(const CallRecord& call) {
-        RecordedMemory memory(call, !same_seed_);
+    i64 make(const CallRecord& call, RecordedMemory& memory, rm::Mapping& mapping) {
         ProcessDriver& driver = process(call.pid);
-        i64 result = 0;
-        rm::Mapping mapping;
         switch (call.kind) {
             case CallRecord::Kind::Open:
-                result = driver.open(memory, call.tid, call.fd, call.path, static_cast<u32>(call.request));
-                break;
-            case CallRecord::Kind::Close: result = driver.close(memory, call.tid, call.fd); break;
-            case CallRecord::Kind::Ioctl:
-                result = driver.ioctl(memory, call.tid, call.fd, call.request, call.argument);
-                break;
+                return driver.open(memory, call.tid, call.fd, call.path, static_cast<u32>(call.request));
+            case CallRecord::Kind::Close: return driver.close(memory, call.tid, call.fd);
+            case CallRecord::Kind::Ioctl: return driver.ioctl(memory, call.tid, call.fd, call.request, call.argument);
             case CallRecord::Kind::Mmap:
                 mapping = driver.mmap(memory, call.tid, call.fd, call.argument, call.length, call.prot, call.flags, call.offset);
-                result = mapping.error == 0 ? call.result : -i64{mapping.error};
-                break;
-            case CallRecord::Kind::Munmap:
-                driver.munmap(memory, call.tid, call.argument, call.length);
-                result = call.result;
-                break;
+                return mapping.error == 0 ? call.result : -i64{mapping.error};
+            case CallRecord::Kind::Munmap: driver.munmap(memory, call.tid, call.argument, call.length); break;
             case CallRecord::Kind::PollWait:
-                result = driver.poll_wait(memory, call.tid, call.fd, static_cast<u16>(call.request), poll_timeout(call));
-                break;
-            case CallRecord::Kind::Exit:
-                driver.exit(call.tid, call.result);
-                result = call.result;
-                break;
+                return driver.poll_wait(memory, call.tid, call.fd, static_cast<u16>(call.request), poll_timeout(call));
+            case CallRecord::Kind::Exit: driver.exit(call.tid, call.result); break;
         }
+        return call.result;
+    }
+
+    void perform(const CallRecord& call) {
+        RecordedMemory memory(call, !same_seed_);
+        rm::Mapping mapping;
+        const i64 result = make(call, memory, mapping);
         outcome_.values_by_time += memory.by_time();
         // An access that differs explains a result that does.
         if (!memory.problem().empty()) return diverge(describe(call), memory.problem());
@@ -332,6 +389,8 @@ private:
     const PlayOptions& options_;
     const Schedule& schedule_;
     bool same_seed_;
+    SimTime limit_;
+    std::optional<SimTime> until_;
     sim::Condition progress_;
     std::map<u32, std::unique_ptr<ProcessDriver>> processes_;
     std::vector<sim::FiberId> fibers_;
@@ -341,6 +400,8 @@ private:
     Event current_;
     u64 current_number_ = 0;
     u64 open_calls_ = 0;
+    u64 unfinished_calls_ = 0;
+    bool script_over_ = false;
     std::string host_error_;
     PlayOutcome outcome_;
 };
@@ -360,6 +421,12 @@ void compare_end(PlayOutcome& outcome, const Closing& closing, const sim::Digest
 
 }  // namespace
 
+void check_stop_before(std::optional<u64> stop_before, u64 events, const std::string& trace) {
+    if (!stop_before || *stop_before < events) return;
+    if (events == 0) throw sim::HostError(trace + " has no events to stop at");
+    throw sim::HostError(fmt::format("there is no event {}: the last one of {} is event {}", *stop_before, trace, events - 1));
+}
+
 std::string Divergence::text() const {
     return fmt::format("event {} ({}): {}\n  recorded at {} ps, replayed at {} ps", event, crossing, what, recorded.ps,
                        replayed.ps);
@@ -372,14 +439,18 @@ PlayOutcome play_on(const Stage& stage, const OpenTrace& open, const PlayOptions
     bool same_seed = stage.platform.kernel.seed() == first->header().seed && same_timing;
     std::optional<Closing> closing;
     if (first->closing() != nullptr) closing = *first->closing();
+    // A closing record written by hand may leave the digests out.
+    const bool has_digests = closing && !(closing->summary.digest == sim::Digest128{});
+    std::optional<SimTime> until;
+    if (same_seed && has_digests) until = closing->summary.time;
+    check_stop_before(options.stop_before, schedule.slots.size(), first->name());
+    const SimTime limit = first->header().time_limit;
     first.reset();
 
     std::unique_ptr<Reader> second = open();
-    PlayOutcome outcome = Player(stage, options, schedule, same_seed).run(*second);
+    PlayOutcome outcome = Player(stage, options, schedule, same_seed, limit, until).run(*second);
     outcome.complete = closing.has_value();
     outcome.summary = stage.summary();
-    // A closing record written by hand may leave the digests out.
-    bool has_digests = closing && !(closing->summary.digest == sim::Digest128{});
     if (!outcome.divergence && !outcome.stopped && same_seed && has_digests)
         compare_end(outcome, *closing, stage.memory_digest(), schedule.slots.size());
     outcome.unmodelled = stage.platform.kernel.unmodelled().entries();
@@ -399,6 +470,7 @@ PlayOutcome play(const OpenTrace& open, const PlayOptions& options) {
     machine_options.timing = options.timing.value_or(header.timing);
     machine_options.boot = header.cold_boot ? rm::BootMode::Cold : rm::BootMode::Warm;
     Machine machine(machine_options);
+    arm_faults(machine.kernel(), options.faults ? *options.faults : parse_fault_plan(header.faults, "fault plan of the trace"));
     if (options.on_start) options.on_start(machine);
     PlayOutcome outcome = play_on({machine.platform(), [&machine] { return machine.memory_digest(); },
                                    [&machine] { return machine.summary(); }}, open, options);

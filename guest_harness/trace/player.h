@@ -9,9 +9,13 @@
 #include <string>
 #include <string_view>
 
+#include "guest_harness/fault_plan.h"
 #include "guest_harness/trace/container.h"
 
 namespace harness::trace {
+
+// Throws HostError, naming the last event, when a trace of `events` events has no event `stop_before`.
+void check_stop_before(std::optional<u64> stop_before, u64 events, const std::string& trace);
 
 // The first difference between recording and replay, for people.
 struct Divergence {
@@ -26,6 +30,7 @@ struct Divergence {
 struct PlayOptions {
     std::optional<u64> seed;          // default: the recorded one
     std::optional<bool> timing;       // default: as recorded
+    std::optional<std::vector<PlannedFault>> faults;  // default: the recorded plan
     std::optional<u64> stop_before;   // event number: stop there (--goto)
     SimTime poll_limit = SimTime::from_s(10);  // virtual time that a poll waits for its value
     std::function<void(u64 event)> progress;   // before each event
@@ -41,6 +46,7 @@ struct PlayOutcome {
     bool same_seed = true;          // and the same timing: times and digests are compared
     bool complete = true;           // the trace has a closing record
     bool stopped = false;           // at stop_before
+    bool time_is_up = false;        // under another seed, the recorded time limit came before the last event
     u64 values_by_time = 0;         // values that are times, which differ under another seed
     RunSummary summary;
     std::map<std::string, sim::Unmodelled::Entry, std::less<>> unmodelled;
@@ -57,10 +63,11 @@ struct Stage {
     std::function<RunSummary()> summary;
 };
 
-// Throws HostError: damaged trace.
+// Throws HostError: damaged trace, or stop_before names no event.
 PlayOutcome play_on(const Stage& stage, const OpenTrace& open, const PlayOptions& options);
 
-// On a machine as the trace's header says. Throws HostError: damaged trace, unknown chip or driver.
+// On a machine as the trace's header says, under its fault plan. Throws HostError: damaged trace, unknown chip or driver, and what
+// play_on() throws.
 PlayOutcome play(const OpenTrace& open, const PlayOptions& options);
 
 }  // namespace harness::trace

@@ -11,10 +11,14 @@ Schedule make_schedule(Reader& reader) {
         SimTime begin;
         SimTime end;
         u64 event = 0;
+        bool unfinished = false;
     };
     std::vector<Span> spans;
     Event event;
-    while (reader.next(event)) spans.push_back({begin_time(event), end_time(event), spans.size()});
+    while (reader.next(event)) {
+        const auto* call = std::get_if<CallRecord>(&event);
+        spans.push_back({begin_time(event), end_time(event), spans.size(), call != nullptr && call->unfinished});
+    }
     // Calls are recorded when they end, so a blocked call stands behind what other threads did meanwhile.
     std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
 
@@ -34,10 +38,11 @@ Schedule make_schedule(Reader& reader) {
         slot.event = spans[i].event;
         slot.anchor = anchor;
         slot.delay = spans[i].begin - anchor_end;
-        slot.concurrent = i + 1 < spans.size() && spans[i + 1].begin < spans[i].end;
+        slot.concurrent = spans[i].unfinished || (i + 1 < spans.size() && spans[i + 1].begin < spans[i].end);
         if (slot.concurrent || slot.event != i) out.sequential = false;
         out.slots.push_back(slot);
-        running.push({spans[i].end, i});
+        // Nothing followed from the end of a call that had none.
+        if (!spans[i].unfinished) running.push({spans[i].end, i});
     }
     return out;
 }

@@ -12,7 +12,7 @@ struct Slot {
     u64 event = 0;           // number in the trace
     u64 anchor = kNone;      // slot number; kNone: the start of time
     SimTime delay;           // from the anchor's end to this event's begin
-    bool concurrent = false; // other events begin before this call ends: it needs a fiber of its own
+    bool concurrent = false; // other events begin before this call ends, or it is unfinished: it needs a fiber of its own
 };
 
 struct Schedule {

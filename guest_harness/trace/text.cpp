@@ -54,6 +54,7 @@ struct ToText {
         t.set_flags(call.flags);
         t.set_offset(call.offset);
         t.set_result(call.result);
+        t.set_unfinished(call.unfinished);
         for (const UserAccess& access : call.accesses) {
             pb::TextAccess& a = *t.add_accesses();
             a.set_op(fmt::format("{}{}", access.write ? "write" : "read", access.ok ? "" : " fault"));
@@ -217,6 +218,7 @@ private:
         out.flags = t.flags();
         out.offset = t.offset();
         out.result = t.result();
+        out.unfinished = t.unfinished();
         for (const pb::TextAccess& a : t.accesses()) {
             UserAccess& access = out.accesses.emplace_back();
             std::string_view op = a.op();

@@ -48,6 +48,7 @@ void put(Canonical& out, const CallRecord& call) {
     out.word(call.flags);
     out.word(call.offset);
     out.word(signed_word(call.result));
+    if (call.unfinished) out.text("unfinished");  // absent from the chains of traces without one
     out.word(call.accesses.size());
     for (const UserAccess& access : call.accesses) {
         out.word(access.write ? 1 : 0);
@@ -166,6 +167,19 @@ sim::Digest128 chain_start(const Header& header) {
     for (const std::string& argument : header.command) out.text(argument);
     if (!header.engines.empty()) out.text(header.engines);  // absent from the chains of traces without one
     if (!header.timing) out.text("timing off");            // the same
+    if (!header.environment.empty()) {
+        out.text("environment");
+        out.word(header.environment.size());
+        for (const std::string& variable : header.environment) out.text(variable);
+    }
+    if (!header.faults.empty()) {
+        out.text("faults");
+        out.text(header.faults);
+    }
+    if (header.time_limit != SimTime::max()) {
+        out.text("time limit");
+        out.time(header.time_limit);
+    }
     return out.finish();
 }
 

@@ -13,10 +13,10 @@
 namespace harness::trace {
 
 // Raised when a field is added: older readers still read what they know.
-inline constexpr u32 kSchemaVersion = 1;
+inline constexpr u32 kSchemaVersion = 2;
 // Two compatibility numbers. A reader refuses a file whose format number is above its own; a replay of a file whose behaviour
 // number is below its own switches on the quirks of the behaviours that changed since.
-inline constexpr u32 kFormatCompatibility = 1;
+inline constexpr u32 kFormatCompatibility = 2;
 inline constexpr u32 kBehaviourCompatibility = 1;
 
 struct Header {
@@ -33,6 +33,9 @@ struct Header {
     std::string unicorn_version;  // empty when no CPU was emulated
     std::string origin;           // "run", "hardware", "import"
     std::vector<std::string> command;
+    std::vector<std::string> environment;  // "NAME=value", as the guest was given it
+    std::string faults;                    // the fault plan as text (fault_plan.h); empty: none
+    SimTime time_limit = SimTime::max();   // at which the run would have been stopped
 };
 
 // Digest of the machine's memory at an instant, compared by a replay with the same seed.

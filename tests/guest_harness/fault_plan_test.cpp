@@ -29,6 +29,12 @@ TEST_CASE("a fault plan's rules, with their defaults") {
     CHECK(kernel.faults().any_armed());
 }
 
+TEST_CASE("a plan's text is the plan") {
+    const char* text = "pci.lost from=5000\nintr.late ratio=1/3 argument=50000000\nmmu.pte_flip from=2 to=9 argument=17\n";
+    CHECK(fault_plan_text(parse_fault_plan(text, "plan")) == text);
+    CHECK(fault_plan_text({}).empty());
+}
+
 TEST_CASE("a wrong rule is refused with its line and the reason") {
     auto why = [](std::string_view text) -> std::string {
         try {

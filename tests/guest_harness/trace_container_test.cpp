@@ -71,11 +71,22 @@ TEST_CASE("trace container: the chain depends on every field of every event") {
     CHECK(chain_next({}, call) != before);
     call.accesses[1].data[4999] ^= 1;
     CHECK(chain_next({}, call) == before);
+    call.unfinished = true;
+    CHECK(chain_next({}, call) != before);
+    call.unfinished = false;
     call.accesses[3].bytes += 1;
     CHECK(chain_next({}, call) != before);
-    Header header = in.header;
-    header.command[1] += " ";
-    CHECK(chain_start(header) != chain_start(in.header));
+    const auto changed = [&in](auto change) {
+        Header header = in.header;
+        change(header);
+        return chain_start(header) != chain_start(in.header);
+    };
+    CHECK(changed([](Header& h) { h.command[1] += " "; }));
+    CHECK(changed([](Header& h) { h.environment.pop_back(); }));
+    CHECK(changed([](Header& h) { h.faults += "pci.lost\n"; }));
+    CHECK(changed([](Header& h) { h.time_limit.ps += 1; }));
+    CHECK(changed([](Header& h) { h.timing = false; }));
+    CHECK(changed([](Header& h) { std::swap(h.engines, h.faults); }));
 }
 
 TEST_CASE("trace container: large payloads are stored once by content") {

@@ -85,6 +85,7 @@ TEST_CASE("trace diff: every compared field is compared") {
     CHECK(differs([](Trace& t) { std::get<PollRecord>(t.events[9]).new_value = 2; }));
     CHECK(!differs([](Trace& t) { std::get<PollRecord>(t.events[9]).count = 2; }));  // how often is a matter of time
     CHECK(differs([](Trace& t) { std::get<Checkpoint>(t.events[10]).memory.high = 2; }));
-    CHECK(differs([](Trace& t) { std::get<Step>(t.events[13]).after = "x"; }));
-    CHECK(differs([](Trace& t) { std::get<Submit>(t.events[14]).words[2] ^= 1; }));
+    CHECK(differs([](Trace& t) { std::get<CallRecord>(t.events[13]).unfinished = false; }));
+    CHECK(differs([](Trace& t) { std::get<Step>(t.events[14]).after = "x"; }));
+    CHECK(differs([](Trace& t) { std::get<Submit>(t.events[15]).words[2] ^= 1; }));
 }

@@ -40,6 +40,9 @@ Trace sample_trace() {
     out.header.unicorn_version = "2.0.1";
     out.header.origin = "run";
     out.header.command = {"guest", "-n", "two words"};
+    out.header.environment = {"EMPTY=", "PLACE=two words"};
+    out.header.faults = "intr.late argument=50\n";
+    out.header.time_limit = {22'000};
 
     CallRecord open;
     open.kind = CallRecord::Kind::Open;
@@ -107,6 +110,16 @@ Trace sample_trace() {
     exit.begin = exit.end = {21'000};
     exit.result = 3;
     out.events.push_back(exit);
+    CallRecord broken_off;
+    broken_off.begin = {20'500};
+    broken_off.end = {22'000};
+    broken_off.fd = 3;
+    broken_off.request = 0xc020'462b;
+    broken_off.argument = 0x7fff'0000;
+    broken_off.result = -4;
+    broken_off.accesses.push_back(access(false, 0x7fff'0000, pattern(32, 2)));
+    broken_off.unfinished = true;
+    out.events.push_back(broken_off);
     out.events.emplace_back(Step{"cuInit \"quoted\"\n"});
     Submit submit;
     submit.step = "cuCtxCreate";
