@@ -66,7 +66,7 @@ private:
 }  // namespace
 
 std::string RunSummary::line() const {
-    return fmt::format("events {}  time {}  digest {}", events, format_time(time), digest.hex());
+    return fmt::format("records {}  time {}  digest {}", events, format_time(time), digest.hex());
 }
 
 struct Machine::Impl {

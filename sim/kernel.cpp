@@ -58,8 +58,8 @@ Kernel::RunResult Kernel::run(SimTime limit) {
 }
 
 std::string Kernel::describe_now() const {
-    std::string text = fmt::format("time {}   event {}   seed {}\n", format_time(now()), events_.dispatched(), seed());
-    if (!journal_.recent().empty()) text += "last events:\n";
+    std::string text = fmt::format("time {}   dispatched {}   seed {}\n", format_time(now()), events_.dispatched(), seed());
+    if (!journal_.recent().empty()) text += "last records:\n";
     for (const JournalRecord& record : journal_.recent()) text += fmt::format("  {}\n", Journal::format(record));
     if (fibers_.in_fiber()) text += fmt::format("in fiber {}\n", fibers_.current_name());
     if (std::string waiting = fibers_.describe_suspended(); !waiting.empty()) text += "fibers:\n" + waiting;

@@ -42,7 +42,7 @@ TEST_CASE("explore: every seed of the range, the same text for any number of job
     REQUIRE(tu104sim("run --record '" + trace + "' -- '" TU104SIM_BINARY_DIR "/guests/rm_client'").code == 0);
     Finished one = tu104sim("explore '" + trace + "' --seeds 0..5");
     CHECK(one.code == 0);
-    for (int seed = 0; seed <= 5; ++seed) CHECK(one.text.find(fmt::format("seed {}  events", seed)) != std::string::npos);
+    for (int seed = 0; seed <= 5; ++seed) CHECK(one.text.find(fmt::format("seed {}  records", seed)) != std::string::npos);
     CHECK(one.text.find("6 seeds, 6 digests, 0 failed") != std::string::npos);
     CHECK(tu104sim("explore '" + trace + "' --seeds 0..5 --jobs 8").text == one.text);
     Finished half = tu104sim("explore '" + trace + "' --seeds 0..5 --shard 2/2");

@@ -39,7 +39,7 @@ std::string banner_of(Body body) {
 
 class Context final : public sim::FailureContext {
 public:
-    std::string describe_now() const override { return "time 1 us\nlast events:\n  none"; }
+    std::string describe_now() const override { return "time 1 us\nlast records:\n  none"; }
 };
 
 class FailingContext final : public sim::FailureContext {
@@ -71,7 +71,7 @@ TEST_CASE("a failing check names condition, operands, place, run and the command
     CHECK(sim::set_failure_context(before) == &context);
     CHECK(banner.rfind("our bug: entry_index < 16  [entry_index=17 std::string(\"a,b\").size()=3]\n  at ", 0) == 0);
     CHECK(banner.find("check_test.cpp:") != std::string::npos);
-    CHECK(banner.find("\n  time 1 us\n  last events:\n    none\n") != std::string::npos);
+    CHECK(banner.find("\n  time 1 us\n  last records:\n    none\n") != std::string::npos);
     CHECK(banner.find("\n  reproduce: tu104sim replay x.trace --seed 5\n") != std::string::npos);
 }
 

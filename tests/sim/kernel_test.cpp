@@ -100,7 +100,7 @@ TEST_CASE("a failing check tells time, event, records and fibers of the run it f
     });
     kernel.run();
     CHECK(told ==
-          "time 41.003 us   event 2   seed 9\nlast events:\n  #0 41.003 us step value=5\nin fiber driver\n");
+          "time 41.003 us   dispatched 2   seed 9\nlast records:\n  #0 41.003 us step value=5\nin fiber driver\n");
     CHECK(sim::failure_context() == nullptr);
 }
 
