@@ -8,7 +8,10 @@ namespace bench {
 struct GrBench {
     ChipBench bench;
     BenchChannel& channel;
-    explicit GrBench(ChannelOptions options = {}) : channel(add(options)) { bench.submit_runlist(0); }
+    explicit GrBench(ChannelOptions options = {}, bool timing = true, u64 seed = 0)
+        : bench(seed, timing), channel(add(options)) {
+        bench.submit_runlist(0);
+    }
     BenchChannel& add(ChannelOptions options) {
         options.runlist = 0;
         return bench.add_channel(options);
