@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "gpu_model/mem/reduction.h"
+#include "gpu_model/regs/regs.h"
 #include "gpu_model/sm/timing.h"
 
 namespace gpu {
@@ -48,6 +49,23 @@ MmuClient GridLauncher::client(const Job& job, u8 client_id) const {
     return client;
 }
 
+bool GridLauncher::load_qmd(Job& job, MmuFault& fault) {
+    std::array<u8, Qmd::kBytes> bytes{};
+    if (!parts_.mmu.read(job.space, GpuVa{job.qmd_va}, bytes, client(job, kClientGpcGcc), fault)) return false;
+    for (u32 i = 0; i < Qmd::kBytes; ++i) job.qmd.words[i / 4] |= u32{bytes[i]} << 8 * (i % 4);
+    return true;
+}
+
+std::optional<QmdError> GridLauncher::find_wrong(const Job& job) {
+    const std::optional<QmdError> wrong = check_qmd(job.qmd, job.windows);
+    if (!wrong) return std::nullopt;
+    parts_.kernel.journal().append(records::qmd_refused, parts_.kernel.now(),
+                                   {job.chid, job.qmd_va, row_of(wrong->field).lo, wrong->value, wrong->sked_bit});
+    last_stop_ = wrong->describe();
+    parts_.kernel.journal().note(parts_.kernel.now(), last_stop_);
+    return wrong;
+}
+
 GridLauncher::Answer GridLauncher::schedule(const Request& request, MmuFault& fault, QmdError& error) {
     const ChannelContext& channel = request.channel;
     const auto queued = jobs_.find(channel.chid);
@@ -60,15 +78,9 @@ GridLauncher::Answer GridLauncher::schedule(const Request& request, MmuFault& fa
     job.veid = channel.veid;
     job.privileged = channel.privileged;
     job.method = request.method;
-    std::array<u8, Qmd::kBytes> bytes{};
-    if (!parts_.mmu.read(job.space, GpuVa{job.qmd_va}, bytes, client(job, kClientGpcGcc), fault)) return Answer::Fault;
-    for (u32 i = 0; i < Qmd::kBytes; ++i) job.qmd.words[i / 4] |= u32{bytes[i]} << 8 * (i % 4);
-    if (const auto wrong = check_qmd(job.qmd, job.windows)) {
+    if (!load_qmd(job, fault)) return Answer::Fault;
+    if (const auto wrong = find_wrong(job)) {
         error = *wrong;
-        parts_.kernel.journal().append(records::qmd_refused, parts_.kernel.now(),
-                                       {job.chid, job.qmd_va, row_of(error.field).lo, error.value, error.sked_bit});
-        parts_.kernel.journal().note(parts_.kernel.now(), error.describe());
-        last_stop_ = error.describe();
         return Answer::Refused;
     }
     std::deque<Job>& jobs = jobs_[channel.chid];
@@ -170,6 +182,10 @@ void GridLauncher::lose(Job& job, records::LaunchOutcome outcome, const MmuFault
     const u32 chid = job.chid;
     const TrappedMethod method = job.method;
     record(job, outcome);
+    lose_channel(chid, method, fault, warp_esr);
+}
+
+void GridLauncher::lose_channel(u32 chid, const TrappedMethod& method, const MmuFault* fault, u32 warp_esr) {
     jobs_.erase(chid);
     if (fault != nullptr) {
         parts_.host.engine_fault(parts_.engine_index, chid, *fault);
@@ -250,8 +266,48 @@ void GridLauncher::end(Job& job) {
         return;
     }
     record(job, records::LaunchOutcome::Done);
-    parts_.kernel.watchdog().progress();
-    pop(chid);
+    // A chain of QMDs can go round forever: only what the pushbuffer launched is progress.
+    if (!job.dependent) parts_.kernel.watchdog().progress();
+    if (schedule_dependent(job)) pop(chid);
+}
+
+bool GridLauncher::schedule_dependent(const Job& job) {
+    const std::optional<u64> qmd_va = dependent_of(job.qmd);
+    if (!qmd_va) return true;
+    Job next;
+    next.chid = job.chid;
+    next.qmd_va = *qmd_va;
+    next.windows = job.windows;
+    next.space = job.space;
+    next.veid = job.veid;
+    next.privileged = job.privileged;
+    next.method = job.method;
+    next.dependent = true;
+    const u32 chid = job.chid;
+    const TrappedMethod method = job.method;
+    MmuFault fault;
+    if (!load_qmd(next, fault)) {
+        fault.replayable = false;
+        lose_channel(chid, method, &fault, 0);
+        return false;
+    }
+    if (const auto wrong = find_wrong(next)) {
+        if (wrong->check.empty())
+            parts_.kernel.unmodelled().refused(fmt::format("qmd {}", row_of(wrong->field).name), parts_.kernel.now());
+        jobs_.erase(chid);
+        const EngineError error =
+            wrong->check.empty()
+                ? parts_.regs.class_error(class_error::INVALID_VALUE, method)
+                : parts_.regs.exception(regs::NV_PGRAPH_PRI_SKED_HWW_ESR, u32{1} << wrong->sked_bit,
+                                        regs::NV_PGRAPH_EXCEPTION_SKED::make(1), method);
+        parts_.host.engine_error(parts_.engine_index, chid, error);
+        parts_.host.engine_ready(parts_.engine_index);
+        return false;
+    }
+    // Right behind the finished one, which is still the first.
+    std::deque<Job>& jobs = jobs_.at(chid);
+    jobs.insert(jobs.begin() + 1, std::move(next));
+    return true;
 }
 
 void GridLauncher::pop(u32 chid) {
@@ -337,6 +393,7 @@ void GridLauncher::Job::visit(sim::StateVisitor& visitor) {
     visitor.field("subchannel", method.subchannel);
     visitor.field("method", method.method);
     visitor.field("data", method.data);
+    visitor.field("dependent", dependent);
     visitor.field("over", over);
     visitor.field("stalled", stalled);
     visitor.field("fault_type", fault.type);

@@ -1,7 +1,8 @@
 // From SEND_SIGNALING_PCAS_B to the end of the grid: reads and checks the QMD, runs the grid on the SMs in slices of
 // virtual time, writes its semaphores. Grids of one channel run one after another, those of different channels side by
 // side. (model)
-// Not modelled: queues of QMDs, dependent launches, preemption in the middle of a grid.
+// A dependent QMD is read when the grid before it is over, and runs before what the channel has queued.
+// Not modelled: queues of QMDs, preemption in the middle of a grid.
 #pragma once
 
 #include <deque>
@@ -87,8 +88,9 @@ private:
         u32 veid = 0;
         bool privileged = false;
         TrappedMethod method;
-        bool over = false;     // the grid has ended: only its semaphores are left
-        bool stalled = false;  // `fault` is replayable: the grid waits for software's word
+        bool dependent = false;  // another QMD named it
+        bool over = false;       // the grid has ended: only its semaphores are left
+        bool stalled = false;    // `fault` is replayable: the grid waits for software's word
         MmuFault fault;
         sim::EventHandle event;
         std::unique_ptr<MmuPort> port;      // with the grid
@@ -96,6 +98,10 @@ private:
         void visit(sim::StateVisitor& visitor);
     };
 
+    // Reads the QMD. False: `fault`.
+    bool load_qmd(Job& job, MmuFault& fault);
+    // What is wrong with the QMD, if anything, and says so in the journal.
+    std::optional<QmdError> find_wrong(const Job& job);
     void on_event(u32 op, u64 arg) override;
     // Replayable faults: tried again, or given up as software says.
     void on_fault_replay(const TlbInvalidate& request) override;
@@ -107,6 +113,10 @@ private:
     void lint(const Job& job);
     void trapped(Job& job);
     void lose(Job& job, records::LaunchOutcome outcome, const MmuFault* fault, u32 warp_esr);
+    // The same for a channel whose grids are recorded already.
+    void lose_channel(u32 chid, const TrappedMethod& method, const MmuFault* fault, u32 warp_esr);
+    // The QMD that a finished one names becomes the next of its channel. False: the channel is lost.
+    bool schedule_dependent(const Job& job);
     bool release(const Job& job, const QmdRelease& release, MmuFault& fault);
     void record(const Job& job, records::LaunchOutcome outcome);
     // Takes the front job of the channel away and starts the next.

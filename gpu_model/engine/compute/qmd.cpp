@@ -59,6 +59,8 @@ std::array<u32, 3> block_of(const Qmd& qmd) {
             qmd.get(QmdField::CTA_THREAD_DIMENSION2)};
 }
 
+constexpr u32 kDependentGrid = 1;  // DEPENDENT_QMD_TYPE
+
 }  // namespace
 
 std::span<const QmdRow> qmd_rows() {
@@ -98,6 +100,10 @@ std::optional<QmdError> check_qmd(const Qmd& qmd, const MemoryWindows& windows) 
     for (std::size_t i = 0; i < std::size(kRows); ++i) {
         const QmdField field = static_cast<QmdField>(i);
         if (kRows[i].use == QmdUse::Refused && qmd.get(field) != 0) return missing(field);
+    }
+    if (qmd.get(DEPENDENT_QMD_SCHEDULE_ENABLE) != 0) {
+        if (qmd.get(DEPENDENT_QMD_TYPE) != kDependentGrid) return missing(DEPENDENT_QMD_TYPE);
+        if (qmd.get(DEPENDENT_QMD_FIELD_COPY) != 0) return missing(DEPENDENT_QMD_FIELD_COPY);
     }
     for (u32 i = 0; i < Qmd::kConstantBuffers; ++i) {
         if (qmd.get(CONSTANT_BUFFER_VALID, i) != 0 && constant_bytes(qmd, i) > kConstantBytesMax)
@@ -157,6 +163,13 @@ sm::KernelLaunch make_launch(const Qmd& qmd, const MemoryWindows& windows, u32 s
                            constant_bytes(qmd, i)};
     }
     return launch;
+}
+
+std::optional<u64> dependent_of(const Qmd& qmd) {
+    using enum QmdField;
+    constexpr u32 qmd_shift = 8;
+    if (qmd.get(DEPENDENT_QMD_SCHEDULE_ENABLE) == 0) return std::nullopt;
+    return u64{qmd.get(DEPENDENT_QMD_POINTER)} << qmd_shift;
 }
 
 std::optional<QmdRelease> release_of(const Qmd& qmd, u32 index) {

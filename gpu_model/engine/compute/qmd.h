@@ -65,6 +65,9 @@ std::optional<QmdError> check_qmd(const Qmd& qmd, const MemoryWindows& windows);
 // The launch that a checked QMD describes. sm_count: of the board.
 sm::KernelLaunch make_launch(const Qmd& qmd, const MemoryWindows& windows, u32 sm_count);
 
+// Virtual address of the QMD that is scheduled when this one's grid is over, if any.
+std::optional<u64> dependent_of(const Qmd& qmd);
+
 // One of the two semaphores that are written when the grid is over.
 struct QmdRelease {
     u64 va = 0;
