@@ -85,8 +85,8 @@ def trace_seeds(seeds, program):
         seeds.add("trace", name, (ROOT / path).read_bytes(), path)
         text = subprocess.run([program, "show", "--text", ROOT / path], check=True, capture_output=True).stdout
         # Enough of it for every kind of event; the closing record no longer fits and goes.
-        events = text.split(b"\nevents {")
-        seeds.add("trace_text", name, b"\nevents {".join(events[:12]) + b"\n", f"{path}, its first events as text")
+        events = text.split(b"\nevent {")
+        seeds.add("trace_text", name, b"\nevent {".join(events[:12]) + b"\n", f"{path}, its first events as text")
 
 
 def method_words():

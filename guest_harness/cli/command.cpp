@@ -187,6 +187,7 @@ int run_command_line(int argc, char** argv) {
     add_run(program, outcome);
     add_replay(program, outcome);
     add_explore(program, outcome);
+    add_minimize(program, outcome);
     add_report(program, outcome);
     add_import(program, outcome);
     add_show(program, outcome);

@@ -28,6 +28,7 @@ struct Outcome {
 void add_run(Program& program, Outcome& outcome);
 void add_replay(Program& program, Outcome& outcome);
 void add_explore(Program& program, Outcome& outcome);
+void add_minimize(Program& program, Outcome& outcome);
 void add_report(Program& program, Outcome& outcome);
 void add_import(Program& program, Outcome& outcome);
 void add_show(Program& program, Outcome& outcome);

@@ -1,19 +1,20 @@
 // tu104sim explore: one trace under many seeds. Each seed chooses among the orders that hardware allows, and where a fault
-// plan strikes. Every seed runs in a process of its own, so that one that ends us does not end the others; what is
+// plan strikes. Workers take every Nth seed (seed_workers.h): one that ends its process does not end the others. What is
 // printed is in the order of seeds, whatever the number of jobs.
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
-#include <cstring>
-#include <deque>
+#include <map>
 #include <set>
+#include <sstream>
 
 #include "guest_harness/cli/command.h"
+#include "guest_harness/cli/seed_workers.h"
 #include "guest_harness/fault_plan.h"
 #include "guest_harness/trace/player.h"
+#include "guest_harness/trace/text.h"
 
 namespace harness::cli {
 
@@ -27,7 +28,11 @@ struct Options {
     std::string timing;
     u64 jobs = 1;
     bool points = false;
+    bool probes = false;
 };
+
+// Of one call: every digest is kept to count the different ones.
+constexpr u64 kSeedsMax = 10'000'000;
 
 // "A..B", both included, or one number.
 std::pair<u64, u64> parse_pair(const std::string& text, std::string_view separator, std::string_view what) {
@@ -47,30 +52,45 @@ std::pair<u64, u64> parse_pair(const std::string& text, std::string_view separat
 struct Result {
     int code = kAsExpected;
     std::string digest;
+    std::string probes;  // names, with a blank between
     std::string text;
 };
 
 // Imported calls have no times and no work: there is no order to explore.
-void refuse_import(const std::string& path) {
-    if (open_trace(path)->header().origin == "import")
+trace::Header header_to_explore(const std::string& path) {
+    trace::Header header = open_trace(path)->header();
+    if (header.origin == "import")
         throw sim::HostError(path + " was imported; only what `run` recorded can be played under other seeds");
+    return header;
 }
 
-Result run_seed(const Options& options, const std::vector<PlannedFault>& plan, u64 seed) {
+// What strikes, and the seed whose answers were recorded under it.
+struct Faults {
+    std::vector<PlannedFault> plan;
+    std::optional<u64> recorded_seed;  // nullopt: the trace was recorded under another plan
+};
+
+Result run_seed(const Options& options, const std::string& bytes, const Faults& faults, u64 seed,
+                std::set<std::string>& probes) {
     Result result;
     std::string fired;
     trace::PlayOptions play;
     play.seed = seed;
     play.timing = parse_timing(options.timing);
-    play.on_start = [&](Machine& machine) { arm_faults(machine.kernel(), plan); };
-    play.on_end = [&](Machine& machine) { fired = machine.kernel().faults().describe(); };
-    trace::PlayOutcome outcome = trace::play([&options] { return open_trace(options.trace); }, play);
+    play.faults = faults.plan;
+    play.on_end = [&](Machine& machine) {
+        fired = machine.kernel().faults().describe();
+        for (const auto& [name, count] : machine.kernel().probes().counts())
+            if (probes.insert(name).second) result.probes += (result.probes.empty() ? "" : " ") + name;
+    };
+    trace::PlayOutcome outcome =
+        trace::play([&] { return std::make_unique<trace::Reader>(options.trace, bytes); }, play);
     result.digest = outcome.summary.digest.hex();
     result.text = outcome.summary.line();
     if (outcome.any_invented) {
         result.code = kUnmodelled;
         result.text += "  went on with invented data";
-    } else if (outcome.divergence && plan.empty()) {
+    } else if (outcome.divergence && (faults.plan.empty() || seed == faults.recorded_seed)) {
         result.code = kFailed;
         result.text += "  diverges at " + outcome.divergence->text();
     } else if (outcome.divergence) {
@@ -78,60 +98,67 @@ Result run_seed(const Options& options, const std::vector<PlannedFault>& plan, u
         result.text += fmt::format("  fault seen at event {}: {}", outcome.divergence->event, outcome.divergence->crossing);
     }
     std::replace(fired.begin(), fired.end(), '\n', ' ');
-    if (!plan.empty()) result.text += "  " + fired;
+    if (!faults.plan.empty()) result.text += "  " + fired;
+    if (outcome.time_is_up) result.text += fmt::format("  stopped by the time limit before event {}", outcome.events_played);
     return result;
 }
 
-// A seed at work in a process of its own.
-struct Job {
-    u64 seed = 0;
-    pid_t process = 0;
-    int from = -1;
+// Between worker and parent: code, digest, names of probes that this worker had not reached before, text; a line each.
+std::string packed(const Result& result) {
+    return fmt::format("{}\n{}\n{}\n{}", result.code, result.digest, result.probes, result.text);
+}
+
+Result unpacked(const std::optional<std::string>& answer) {
+    Result result{kOurBug, {}, {}, "ended without a result: a bug of tu104sim"};
+    if (!answer) return result;
+    std::string_view left = *answer;
+    const auto line = [&left] {
+        const std::size_t end = std::min(left.find('\n'), left.size());
+        std::string text(left.substr(0, end));
+        left.remove_prefix(std::min(end + 1, left.size()));
+        return text;
+    };
+    const std::string code = line();
+    std::from_chars(code.data(), code.data() + code.size(), result.code);
+    result.digest = line();
+    result.probes = line();
+    result.text = left;
+    return result;
+}
+
+// The form in memory that every seed reads, so that the file is read once and may change meanwhile.
+std::string bytes_of(const std::string& path) {
+    return trace::encode(trace::load(path));
+}
+
+// Failures that differ in numbers only are one kind.
+class Groups {
+public:
+    void add(u64 seed, const std::string& text) {
+        std::string kind;
+        for (std::size_t i = 0; i < text.size();) {
+            const bool digit = std::isdigit(static_cast<unsigned char>(text[i])) != 0;
+            kind += digit ? '#' : text[i++];
+            while (digit && i < text.size() && std::isalnum(static_cast<unsigned char>(text[i])) != 0) ++i;
+        }
+        auto [it, fresh] = kinds_.try_emplace(std::move(kind), Kind{seed, 0, text});
+        ++it->second.count;
+    }
+    std::string text() const {
+        std::string out;
+        for (const auto& [name, kind] : kinds_)
+            out += fmt::format("{} failed so, first seed {}: {}\n", kind.count, kind.first, kind.example);
+        return out;
+    }
+
+private:
+    struct Kind {
+        u64 first = 0;
+        u64 count = 0;
+        std::string example;
+    };
+    std::map<std::string, Kind> kinds_;
 };
-
-Job start(const Options& options, const std::vector<PlannedFault>& plan, u64 seed) {
-    int ends[2];
-    if (pipe(ends) != 0) throw sim::HostError(fmt::format("no pipe: {}", std::strerror(errno)));
-    pid_t process = fork();
-    if (process < 0) throw sim::HostError(fmt::format("no process: {}", std::strerror(errno)));
-    if (process != 0) {
-        close(ends[1]);
-        return {seed, process, ends[0]};
-    }
-    close(ends[0]);
-    Result result;
-    try {
-        result = run_seed(options, plan, seed);
-    } catch (const sim::HostError& error) {
-        result = {kMistake, {}, error.what()};
-    } catch (const std::exception& error) {
-        result = {kOurBug, {}, error.what()};
-    }
-    std::string line = fmt::format("{}\n{}\n{}", result.code, result.digest, result.text);
-    for (std::size_t done = 0; done < line.size();) {
-        ssize_t wrote = write(ends[1], line.data() + done, line.size() - done);
-        if (wrote <= 0) break;
-        done += static_cast<std::size_t>(wrote);
-    }
-    _exit(0);
-}
-
-Result finish(const Job& job) {
-    std::string line;
-    char buffer[4096];
-    for (ssize_t got = 0; (got = read(job.from, buffer, sizeof buffer)) > 0;) line.append(buffer, static_cast<std::size_t>(got));
-    close(job.from);
-    int status = 0;
-    waitpid(job.process, &status, 0);
-    std::size_t first = line.find('\n'), second = line.find('\n', first + 1);
-    bool whole = WIFEXITED(status) && WEXITSTATUS(status) == 0 && second != std::string::npos;
-    if (!whole) return {kOurBug, {}, "ended without a result: a bug of tu104sim"};
-    Result result;
-    std::from_chars(line.data(), line.data() + first, result.code);
-    result.digest = line.substr(first + 1, second - first - 1);
-    result.text = line.substr(second + 1);
-    return result;
-}
 
 void list_points() {
     for (const FaultPointRow& row : fault_points()) {
@@ -142,7 +169,7 @@ void list_points() {
 
 void execute(const Options& options, Outcome& outcome) {
     if (options.points) return list_points();
-    if (options.trace.empty()) throw sim::HostError("explore needs a trace");
+    if (options.trace.empty()) throw sim::HostError("explore needs a trace: tu104sim explore a.trace --seeds 0..99");
     auto [first, last] = parse_pair(options.seeds, "..", "--seeds");
     if (first > last) throw sim::HostError(fmt::format("--seeds is \"{}\", must ascend", options.seeds));
     std::pair<u64, u64> shard{1, 1};
@@ -150,39 +177,57 @@ void execute(const Options& options, Outcome& outcome) {
     if (shard.first == 0 || shard.first > shard.second)
         throw sim::HostError(fmt::format("--shard is \"{}\", must be 1/N to N/N", options.shard));
     parse_timing(options.timing);
-    if (options.jobs == 0) throw sim::HostError("--jobs is 0, must be at least 1");
-    std::vector<PlannedFault> plan;
-    if (!options.faults.empty()) plan = read_fault_plan(options.faults);
-    refuse_import(options.trace);  // a trace that cannot be read fails once, not per seed
+    if (options.jobs == 0 || options.jobs > kWorkersMax)
+        throw sim::HostError(fmt::format("--jobs is {}, must be 1 to {}", options.jobs, kWorkersMax));
+    if (last - first < shard.first - 1)
+        throw sim::HostError(fmt::format("--shard {} of --seeds {} is empty", options.shard, options.seeds));
+    const trace::Header header = header_to_explore(options.trace);  // a trace that cannot be read fails once, not per seed
+    Faults faults;
+    if (!options.faults.empty()) {
+        faults.plan = read_fault_plan(options.faults);
+    } else {
+        faults.plan = parse_fault_plan(header.faults, "fault plan of the trace");
+        faults.recorded_seed = header.seed;
+    }
+    const u64 span = last - first;  // one less than the seeds, which may be 2^64
+    const SeedRange seeds{first + shard.first - 1, shard.second, (span - (shard.first - 1)) / shard.second + 1};
+    if (seeds.count == 0 || seeds.count > kSeedsMax)
+        throw sim::HostError(fmt::format("--seeds {} is more than {} seeds at once; take a part, or --shard I/N", options.seeds, kSeedsMax));
+    const std::string bytes = bytes_of(options.trace);
+    std::set<std::string> reached;  // in a worker: what it has told; here: of all
+    const auto work = [&](u64 seed) {
+        try {
+            return packed(run_seed(options, bytes, faults, seed, reached));
+        } catch (const sim::HostError& error) {
+            return packed({kMistake, {}, {}, error.what()});
+        } catch (const std::exception& error) {
+            return packed({kOurBug, {}, {}, error.what()});
+        }
+    };
     Progress progress("exploring seed");
-    std::deque<Job> jobs;
     std::set<std::string> digests;
-    u64 count = 0, failed = 0;
-    auto take_oldest = [&] {
-        Job job = jobs.front();
-        jobs.pop_front();
-        Result result = finish(job);
-        ++count;
+    Groups groups;
+    u64 failed = 0;
+    run_seeds(seeds, options.jobs, work, [&](u64 seed, const std::optional<std::string>& answer) {
+        progress.at(seed);
+        const Result result = unpacked(answer);
         if (!result.digest.empty()) digests.insert(result.digest);
-        print(fmt::format("seed {}  {}\n", job.seed, result.text));
+        std::istringstream names(result.probes);
+        for (std::string name; names >> name;) reached.insert(name);
+        print(fmt::format("seed {}  {}\n", seed, result.text));
         if (result.code == kAsExpected) return;
         ++failed;
         outcome.exit_code = std::max(outcome.exit_code, result.code);
+        groups.add(seed, result.text);
         std::string more;
         if (!options.timing.empty()) more += " --timing " + options.timing;
-        if (!options.faults.empty()) more += fmt::format(" --faults '{}'", options.faults);
-        print(fmt::format("  reproduce: tu104sim replay '{}' --seed {}{}\n", options.trace, job.seed, more));
-    };
-    for (u64 seed = first;; ++seed) {
-        if ((seed - first) % shard.second == shard.first - 1) {
-            progress.at(seed);
-            if (jobs.size() >= options.jobs) take_oldest();
-            jobs.push_back(start(options, plan, seed));
-        }
-        if (seed == last) break;
-    }
-    while (!jobs.empty()) take_oldest();
-    print(fmt::format("{} seeds, {} digests, {} failed\n", count, digests.size(), failed));
+        if (!options.faults.empty()) more += " --faults " + quoted(options.faults);
+        print(fmt::format("  reproduce: tu104sim replay {} --seed {}{}\n", quoted(options.trace), seed, more));
+    });
+    print(groups.text());
+    if (options.probes)
+        for (const std::string& name : reached) print(fmt::format("reached {}\n", name));
+    print(fmt::format("{} seeds, {} digests, {} failed\n", seeds.count, digests.size(), failed));
 }
 
 }  // namespace
@@ -193,11 +238,13 @@ void add_explore(Program& program, Outcome& outcome) {
     sub.footer("Example:\n  tu104sim explore a.trace --seeds 0..999 --faults plan.txt --jobs 8");
     sub.option("trace", options->trace, "trace, binary or text");
     sub.option("--seeds", options->seeds, "A..B, both included; default 0..99");
-    sub.option("--faults", options->faults, "fault plan, whose strikes follow from the seed");
+    sub.option("--faults", options->faults, "fault plan, whose strikes follow from the seed; default: the recorded one");
     sub.option("--timing", options->timing, std::string(kTimingHelp) + "; default: as recorded");
     sub.option("--jobs", options->jobs, "seeds at a time; default 1; changes nothing but the time");
     sub.option("--shard", options->shard, "I/N: only every Nth seed, beginning with the Ith");
+    sub.flag("--probes", options->probes, "name the coverage probes that any seed reached");
     sub.flag("--points", options->points, "list the fault points that a plan can name");
+    for (const char* other : {"trace", "--seeds", "--faults", "--timing", "--jobs", "--shard", "--probes"}) sub.excludes("--points", other);
     sub.action([options, &outcome] { execute(*options, outcome); });
 }
 

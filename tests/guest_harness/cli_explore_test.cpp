@@ -58,11 +58,18 @@ TEST_CASE("explore: every seed of the range, the same text for any number of job
     CHECK(planned.text.find("pci.lost: fired 1 of") != std::string::npos);
     CHECK(planned.text.find("intr.late: fired") != std::string::npos);
     CHECK(tu104sim(faulty + " --jobs 3").text == planned.text);
+
+    // A worker that has played other seeds before leaves nothing to the next: alone, a seed says the same.
+    for (int seed : {1, 4, 6}) {
+        const std::string alone = tu104sim(fmt::format("explore '{}' --seeds {} --faults '{}'", trace, seed, folder.file("plan"))).text;
+        CHECK(planned.text.find(alone.substr(0, alone.find("\n") + 1)) != std::string::npos);
+    }
 }
 
 TEST_CASE("explore: a mistake is said once, with exit code 2") {
     Folder folder;
-    for (std::string arguments : {"--seeds 5..2 x", "--seeds one x", "--shard 3/2 x", "--jobs 0 x", "'/nonexistent.trace'", ""}) {
+    for (std::string arguments : {"--seeds 5..2 x", "--seeds one x", "--shard 3/2 x", "--jobs 0 x", "--jobs 257 x", "--seeds 0..18446744073709551615 x",
+                                  "--seeds 0..99999999 --shard 1/2 x", "'/nonexistent.trace'", ""}) {
         CAPTURE(arguments);
         Finished done = tu104sim("explore " + arguments);
         CHECK(done.code == 2);
