@@ -122,6 +122,15 @@ TEST_CASE("cli: import counts every pushbuffer word by name") {
     CHECK(has(replay, "gh100"));
 }
 
+TEST_CASE("cli: the example of a recording imports and replays as docs/IMPORT.md says") {
+    std::string trace = test_support::scratch_path("cli_recording.trace");
+    CHECK(tu104sim("import '" TU104SIM_SOURCE_DIR "/examples/recording.jsonl' -o '" + trace + "'").exit_code == 0);
+    Finished replay = tu104sim("replay '" + trace + "'");
+    CHECK(replay.exit_code == 0);
+    CHECK(has(replay, "RM calls 4 of 4 with the recorded status"));
+    CHECK(has(replay, "unexplained differences 0"));
+}
+
 TEST_CASE("cli: info lists chips, drivers and classes") {
     Finished text = tu104sim("info");
     CHECK(text.exit_code == 0);
