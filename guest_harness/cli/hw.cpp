@@ -12,6 +12,7 @@ void add_hw_options(Command& command, HwOptions& options) {
     command.option("--hw", options.backend,
                    "on real hardware: rm (the driver of this host) or model (the same path on a model, a dry run)");
     command.option("--abort-after", options.abort_after, "with --hw: abort at this crossing, to see that everything is given back");
+    command.needs("--abort-after", "--hw");
 }
 
 void refuse_on_hardware(const std::vector<std::pair<std::string_view, std::string>>& options) {

@@ -67,7 +67,8 @@ void execute(const Options& options) {
 void add_import(Program& program, Outcome&) {
     auto options = std::make_shared<Options>();
     Command sub = program.add("import", "Convert a recording made elsewhere (JSON lines) or a text twin to a trace");
-    sub.footer("Example:\n  tu104sim import driver-api.jsonl -o driver-api.trace && tu104sim show driver-api.trace");
+    sub.footer("Example:\n  tu104sim import driver-api.jsonl -o driver-api.trace && tu104sim show driver-api.trace\n"
+               "docs/IMPORT.md describes the lines. Exit code 0: written; 2: a line that breaks the format, by its number.");
     sub.option("file", options->input, "JSON lines, or protobuf text", Need::Required);
     sub.option("-o,--output", options->output, "trace to write", Need::Required);
     sub.option("--gpu", options->chip, "chip profile that the calls are retargeted to, or as-recorded; default t4");

@@ -35,6 +35,19 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, const std::stri
     return app.add_option_function<std::string>(names, convert, help)->type_name("UINT");
 }
 
+// As the library's, without the lists of what an option needs and excludes: who gives both is told then.
+class HelpFormatter final : public CLI::Formatter {
+public:
+    std::string make_option_opts(const CLI::Option* option) const override {
+        if (option->get_type_size() == 0) return {};
+        std::string text = " " + option->get_type_name();
+        if (!option->get_default_str().empty()) text += "=" + option->get_default_str();
+        if (option->get_expected_max() == CLI::detail::expected_max_vector_size) text += " ...";
+        if (option->get_required()) text += " REQUIRED";
+        return text;
+    }
+};
+
 }  // namespace
 
 void Command::footer(const std::string& text) { app_.footer(text); }
@@ -75,6 +88,7 @@ void Command::action(std::function<void()> run) { app_.callback(std::move(run));
 
 Program::Program(const std::string& description, const std::string& footer, const std::string& version)
     : app_(new CLI::App(description, "tu104sim")) {
+    app_->formatter(std::make_shared<HelpFormatter>());  // subcommands take it over
     app_->footer(footer);
     app_->set_version_flag("--version", version);
     app_->require_subcommand(1);

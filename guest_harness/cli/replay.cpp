@@ -117,6 +117,9 @@ void execute(const Options& options, Outcome& outcome) {
         if (!options.timeline.empty()) write_whole(options.timeline, timeline.perfetto());
     };
     if (trace::is_import(header)) {
+        if (tools.wanted())
+            throw sim::HostError(options.trace + " was imported: its kernels do not run; --sass-trace, --check and --break are for traces "
+                                                 "that `run` recorded");
         trace::ImportOutcome imported = trace::play_import(open, play);
         write_files();
         end.summary = imported.summary;
@@ -164,7 +167,8 @@ void add_replay(Program& program, Outcome& outcome) {
     auto options = std::make_shared<Options>();
     Command sub = program.add("replay", "Replay a recorded guest; compare every reply and memory digest");
     sub.footer("Examples:\n  tu104sim replay a.trace --seed 7 --journal seed7.journal\n  tu104sim replay a.trace --goto 120\n"
-               "Chip, driver, engines, seed, boot, fault plan and time limit are the recorded ones unless an option says otherwise.");
+               "Chip, driver, engines, seed, boot, fault plan and time limit are the recorded ones unless an option says otherwise.\n"
+               "Exit code 0: as recorded; 1: it diverges, and the first event that does is named; 3: something unmodelled.");
     sub.option("trace", options->trace, "trace, binary or text", Need::Required);
     sub.option("--seed", options->seed, "schedule; default: as recorded");
     sub.option("--timing", options->timing, std::string(kTimingHelp) + "; default: as recorded");
@@ -177,6 +181,7 @@ void add_replay(Program& program, Outcome& outcome) {
     sub.option("--goto", options->stop_before, "stop before this event (as show numbers them) and tell the machine's state");
     add_hw_options(sub, options->hw);
     sub.option("--report", options->hw.report, "with --hw: write the comparison to this file, as JSON (.json), a page (.html) or text");
+    sub.needs("--report", "--hw");
     add_sm_tool_options(sub, options->tools);
     add_end_options(sub, options->end);
     sub.action([options, &outcome] { execute(*options, outcome); });

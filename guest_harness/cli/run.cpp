@@ -128,7 +128,8 @@ void execute(const Options& options, Outcome& outcome) {
 void add_run(Program& program, Outcome& outcome) {
     auto options = std::make_shared<Options>();
     Command sub = program.add("run", "Run a guest program on the simulated machine");
-    sub.footer("Example:\n  tu104sim run --gpu t4 --driver 570.144 --seed 7 --record a.trace -- ./saxpy 1024");
+    sub.footer("Example:\n  tu104sim run --gpu t4 --driver 570.144 --seed 7 --record a.trace -- ./saxpy 1024\n"
+               "The guest is a static x86-64 program. Exit code 0: it exited with 0; 1: it did not, and why; 3: something unmodelled.");
     sub.option("--gpu,--chip", options->machine.chip, "chip profile: t4, rtx2080 or rtx5000");
     sub.option("--engines", options->engines, "engine list (JSON) in place of the profile's own; example: examples/engines_t4.json");
     sub.option("--driver", options->machine.driver, "driver version");

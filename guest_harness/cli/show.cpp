@@ -58,7 +58,8 @@ void execute(const Options& options) {
 void add_show(Program& program, Outcome&) {
     auto options = std::make_shared<Options>();
     Command sub = program.add("show", "Decode a trace, or disassemble an sm_75 cubin, for people");
-    sub.footer("Example:\n  tu104sim show a.trace --first 100 --last 120 --raw");
+    sub.footer("Example:\n  tu104sim show a.trace --first 100 --last 120 --raw\n"
+               "Each event has a number, a time and a sentence; pushbuffer words follow the store or doorbell that hands them over.");
     sub.option("trace", options->trace, "trace (binary or text) or cubin", Need::Required);
     sub.flag("--text", options->text, "print the loss-free text twin, which every command reads, too");
     sub.flag("--raw", options->show.raw, "payload bytes below each event");

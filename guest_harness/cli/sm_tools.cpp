@@ -228,6 +228,7 @@ void add_sm_tool_options(Command& command, SmToolOptions& options) {
                    "stop before the instruction at PC, or KERNEL:PC with PC from the kernel's entry and KERNEL its name, #n for the "
                    "n-th launch, or its entry's address; several by commas");
     command.flag("--break-go-on", options.go_on, "print the warp at each breakpoint and go on");
+    command.needs("--break-go-on", "--break");
 }
 
 }  // namespace harness::cli

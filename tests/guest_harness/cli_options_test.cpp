@@ -57,6 +57,8 @@ TEST_CASE("cli: options that mean nothing together are refused by name") {
                            Row{"run --json --digest-only -- x", "--digest-only"}, Row{"show --text --raw " + trace, "--raw"},
                            Row{"show --raw " + cubin, "--raw"}, Row{"show --first 3 --last 2 " + trace, "--first"},
                            Row{"import --gpu t4 '" + twin + "' -o x", "--gpu"}, Row{"run --time-limit 0 -- x", "--time-limit"},
+                           Row{"run --break-go-on -- x", "--break"}, Row{"run --abort-after 3 -- x", "--hw"},
+                           Row{"replay --report x.html " + trace, "--hw"}, Row{"info --hw --uvm", "--hw"},
                            Row{"explore --seeds 0..2 --shard 4/5 " + trace, "--shard"}}) {
         const Finished done = tu104sim(row.arguments);
         CHECK_MESSAGE(done.exit_code == 2, row.arguments);

@@ -112,5 +112,8 @@ TEST_CASE("cli: imported calls have a timeline and events to stop at, too") {
     const Finished past = tu104sim("replay --goto 100000 '" + trace + "'");
     CHECK(past.exit_code == 2);
     CHECK(past.says("there is no event 100000"));
+    const Finished watched = tu104sim("replay --check races '" + trace + "'");
+    CHECK(watched.exit_code == 2);
+    CHECK(watched.says("its kernels do not run"));
     CHECK(tu104sim("report '" + trace + "' -o '" + timeline + "'").says("replay --timeline"));
 }
