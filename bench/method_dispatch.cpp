@@ -1,7 +1,7 @@
 // How fast pushbuffer words become class methods: fetched through the MMU, decoded, checked by the three CRCs that the
-// host keeps, folded into the entry's digest and stored as state, with timing. The peer is the least that any model of
-// the host must do: those CRCs over the same words, a byte at a time as the manual gives them. Bar: at most twice the
-// peer's time.
+// host keeps, folded into the entry's digest and stored as state, with timing and without. The peer is the least that any
+// model of the host must do: those CRCs over the same words, a byte at a time as the manual gives them. Bars: at most twice
+// the peer's time, and of one core 60 million data words a second without timing, 15 million with it.
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -27,8 +27,8 @@ u32 crc_by_bytes(u32 crc, u32 word) {
 double seconds(std::clock_t ticks) { return static_cast<double>(ticks) / CLOCKS_PER_SEC; }
 
 // Words that became methods, and how long it took.
-double model_seconds(u64& words, bool incrementing) {
-    GrBench gr;
+double model_seconds(u64& words, bool incrementing, bool timing) {
+    GrBench gr({}, timing);
     std::vector<u32> entry;
     std::vector<u32> data(incrementing ? 256 : kWordsPerRun, 0x12345678);
     u32 runs = incrementing ? kRunsPerEntry * kWordsPerRun / 256 : kRunsPerEntry;
@@ -64,18 +64,21 @@ double peer_seconds(u64 words) {
 
 int main() {
     bool within = true;
-    std::printf("%-32s %12s %12s %7s %5s\n", "methods", "M words/s", "peer M/s", "ratio", "bar");
-    for (bool incrementing : {false, true}) {
+    std::printf("%-26s %7s %10s %5s %9s %6s %4s\n", "methods", "timing", "M words/s", "bar", "peer M/s", "ratio", "bar");
+    for (int row = 0; row < 4; ++row) {
+        const bool incrementing = row % 2 == 1, timing = row / 2 == 1;
+        const double bar = timing ? 15 : 60;
         double model = 1e9, peer = 1e9;
         u64 words = 0;
         for (int round = 0; round < kRounds; ++round) {
-            model = std::min(model, model_seconds(words, incrementing));
+            model = std::min(model, model_seconds(words, incrementing, timing));
             peer = std::min(peer, peer_seconds(words));
         }
         double million = static_cast<double>(words) / 1e6;
-        within = within && model <= peer * 2;
-        std::printf("%-32s %12.1f %12.1f %7.2f %5.1f\n", incrementing ? "incrementing, 256 a header" : "one method, 8000 a header",
-                    million / model, million / peer, model / peer, 2.0);
+        within = within && model <= peer * 2 && million / model >= bar;
+        std::printf("%-26s %7s %10.1f %5.0f %9.1f %6.2f %4.1f\n",
+                    incrementing ? "incrementing, 256 a header" : "one method, 8000 a header", timing ? "on" : "off",
+                    million / model, bar, million / peer, model / peer, 2.0);
     }
     return within ? 0 : 1;
 }

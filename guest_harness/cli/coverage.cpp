@@ -38,6 +38,13 @@ void execute(const Options& options) {
         object["events"] = all.events;
         object["payload_bytes"] = all.payload_bytes;
         for (const Section& section : sections) object[std::string(section.title)] = *section.counts;
+        for (const trace::MethodCoverage::ClassBars& bars : all.coverage.bars()) {
+            nlohmann::ordered_json& entry = object["bars"].emplace_back();
+            entry = {{"class", bars.class_name}, {"methods", bars.methods}, {"methods_exercised", bars.methods_seen},
+                     {"values", bars.values}, {"values_exercised", bars.values_seen}};
+            for (const trace::MethodCoverage::Missing& missing : bars.missing)
+                entry["missing"].push_back({{"name", missing.name}, {"reason", missing.reason}});
+        }
         print(object.dump(2) + "\n");
         return;
     }
@@ -47,7 +54,9 @@ void execute(const Options& options) {
         print(fmt::format("{} ({}):\n", section.title, section.counts->size()));
         for (const auto& [name, count] : *section.counts) print(fmt::format("  {:>8} {}\n", count, name));
     }
-    if (all.words.headers != 0) print("pushbuffer words by class:\n" + all.words.text());
+    if (all.words.headers == 0) return;
+    print("pushbuffer words by class:\n" + all.words.text());
+    print("exercised, of the tables of host and copy engine:\n" + all.coverage.text());
 }
 
 }  // namespace

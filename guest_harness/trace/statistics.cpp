@@ -37,8 +37,9 @@ void Statistics::decode(const Submit& submit) {
         ++words.headers;
         if (!header.valid) ++words.bad_headers;
     };
-    sink.method = [this](const MethodWord& word) {
+    sink.method = [this, &submit](const MethodWord& word) {
         words.count(word);
+        coverage.add(submit.channel, word);
         const gpu::MethodTable* table = gpu::find_decode_table(word.class_id);
         ++methods[fmt::format("{:04X} {}", word.class_id,
                               table != nullptr ? table->method_name(word.method) : fmt::format("method 0x{:04x}", word.method))];

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "guest_harness/trace/container.h"
+#include "guest_harness/trace/method_coverage.h"
 #include "guest_harness/trace/pushbuffer.h"
 #include "guest_harness/trace/work_view.h"
 
@@ -20,6 +21,7 @@ struct Statistics {
     u64 events = 0;
     u64 payload_bytes = 0;
     MethodStatistics words;
+    MethodCoverage coverage;
 
     void add(const Event& event);
 
