@@ -96,9 +96,11 @@ struct NoText final : TextSink {
 // A bench that is made once and set back for each program.
 struct HostileBench : SmBench {
     explicit HostileBench(LaneTarget target) { cache = CodeCache(target); }
+    ~HostileBench() { grid.reset(); }  // gives its blocks back to `pool`
 
     void load(const Program& program) {
         std::fill(data.begin(), data.end(), u8{0});
+        std::fill(bank.begin(), bank.end(), u8{0});  // kernels reach it, too
         for (u32 i = 0; i < kWords; ++i) put(i, i < program.size() ? program[i] : Word(exit()));
     }
     GridState run_hostile(bool watched, u64 budget) {
