@@ -341,14 +341,18 @@ private:
 
     void predicates(Operand operand) {
         constexpr u8 all = 0x7f;
+        constexpr u32 kFormImmediate = 4;
         const u64 pp = word_.bits(89, 87), pq = word_.bits(79, 77), pr = word_.bits(70, 68);
         switch (operand) {
             case Operand::Pu:
             case Operand::OptPu:
-            case Operand::ZdPu:
             case Operand::OptZdPu:
             case Operand::OrPu:
                 write_predicate(sass::at::Pu::get(word_), uniform_);
+                break;
+            case Operand::ZdPu:
+                // Only with .ZD is the field a predicate.
+                if (in_.mod<sass::Mod::ZeroDefer>() != 0) write_predicate(sass::at::Pu::get(word_), uniform_);
                 break;
             case Operand::UPu:
                 write_predicate(sass::at::Pu::get(word_), true);
@@ -374,14 +378,15 @@ private:
             case Operand::ExPr:
                 read_predicate(pr, uniform_);
                 break;
-            case Operand::PR:
-                // R2P writes what P2R and UP2UR read.
-                if (in_.op == Op::R2P) {
-                    use_.predicates_written |= all;
-                } else {
-                    use_.predicates_read |= all;
-                }
+            case Operand::PR: {
+                // Those of the mask, when it is a number. R2P writes what P2R and UP2UR read.
+                const bool number = in_.form == kFormImmediate;
+                const u8 mask = number ? static_cast<u8>(word_.bits(39, 32) & all) : all;
+                (in_.op == Op::R2P ? use_.predicates_written
+                 : uniform_        ? use_.uniform_predicates_read
+                                   : use_.predicates_read) |= mask;
                 break;
+            }
             default:
                 break;
         }
