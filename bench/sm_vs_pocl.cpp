@@ -57,7 +57,7 @@ struct Workload {
 std::vector<Workload> workloads() {
     constexpr u32 threads = 256;
     constexpr u32 lcg_blocks = 64, lcg_rounds = 2000;
-    constexpr u32 saxpy_blocks = 4096;
+    constexpr u32 saxpy_blocks = 64, saxpy_elements = 1 << 20;
     constexpr u32 sha_blocks = 64, sha_rounds = 8;
     constexpr u32 reduce_blocks = 1024;
     constexpr u32 n = 256, tile = 16;
@@ -69,8 +69,8 @@ std::vector<Workload> workloads() {
          {parameter_bytes(lcg_rounds)}},
         {"saxpy",
          {{saxpy_blocks, 1, 1}, {threads, 1, 1}},
-         {words(saxpy_blocks * threads, true), words(saxpy_blocks * threads, true)},
-         {parameter_bytes(3.0F), parameter_bytes(saxpy_blocks * threads)}},
+         {words(saxpy_elements, true), words(saxpy_elements, true)},
+         {parameter_bytes(3.0F), parameter_bytes(saxpy_elements)}},
         {"sha_mix",
          {{sha_blocks, 1, 1}, {threads, 1, 1}},
          {zeroes(sha_blocks * threads)},

@@ -1,0 +1,265 @@
+// The usual forms' handlers against the general ones: equal registers, predicates and memory, on every instruction set
+// of this host, with random registers and lanes. Also MOV's lanes of a quad, FSWZADD, packed halves with a
+// single-precision result, and constants through a uniform register pair.
+#include "gpu_model/sm/exec/usual_forms.h"
+
+#include <doctest/doctest.h>
+
+#include <bit>
+
+#include "sim/rng.h"
+#include "tests/support/sm_bench.h"
+
+using namespace gpu::sm;
+using namespace test_support;
+using namespace test_support::code;
+
+namespace {
+
+constexpr u32 kRegisters = 32, kSharedBytes = 4096;
+constexpr u32 kPairAddress = 8, kSharedAddress = 10;  // registers
+constexpr u64 kFlags = 0xf;
+
+// rd = f(ra, rb, rc) of the arithmetic forms.
+Word three(u32 opcode) {
+    return Asm(opcode)
+        .set(23, 16, 4)
+        .set(31, 24, 1)
+        .set(39, 32, 2)
+        .set(71, 64, 3)
+        .set(83, 81, pt)
+        .set(86, 84, pt)
+        .set(90, 87, kFlags);
+}
+Word rotate(bool right, bool high, u32 by) {
+    return Asm(0x819)
+        .set(23, 16, 4)
+        .set(31, 24, 1)
+        .set(63, 32, by)
+        .set(71, 64, 3)
+        .set(74, 73, 3)
+        .set(75, 75, 1)
+        .set(76, 76, right ? 1 : 0)
+        .set(80, 80, high ? 1 : 0)
+        .set(83, 81, pt);
+}
+// Size codes 4, 5, 6: one, two, four words.
+Word load(u32 opcode, u32 address, u32 size) {
+    return Asm(opcode)
+        .set(23, 16, 12)
+        .set(31, 24, address)
+        .set(63, 40, 16)
+        .set(72, 72, opcode == 0x381 ? 1 : 0)
+        .set(75, 73, size)
+        .set(83, 81, pt);
+}
+Word store(u32 opcode, u32 address, u32 size) {
+    return Asm(opcode)
+        .set(31, 24, address)
+        .set(39, 32, 16)
+        .set(63, 40, 16)
+        .set(72, 72, opcode == 0x386 ? 1 : 0)
+        .set(75, 73, size);
+}
+
+std::vector<Word> usual_words() {
+    std::vector<Word> words = {
+        three(0x223),
+        three(0x224),
+        three(0x210),
+        Asm(0x221).set(23, 16, 4).set(31, 24, 1).set(39, 32, 2),
+        Asm(0x220).set(23, 16, 4).set(31, 24, 1).set(39, 32, 2).set(86, 84, 4),
+        Asm(0x202).set(23, 16, 4).set(39, 32, 2).set(75, 72, 0xf),
+        mov(4, 0x1234'5678),
+    };
+    for (bool right : {false, true}) {
+        for (bool high : {false, true}) {
+            for (u32 by : {0u, 1u, 7u, 31u, 32u, 63u}) words.push_back(rotate(right, high, by));
+        }
+    }
+    for (u32 size : {4u, 5u, 6u}) {
+        words.push_back(load(0x381, kPairAddress, size));
+        words.push_back(load(0x984, kSharedAddress, size));
+        words.push_back(store(0x386, kPairAddress, size));
+        words.push_back(store(0x388, kSharedAddress, size));
+    }
+    return words;
+}
+
+// One warp in one block, with a grid around it, whose state can be set before each instruction.
+struct WarpBench : SmBench {
+    Exec x;
+    Cta cta;
+    Warp warp;
+    Trap trap;
+
+    explicit WarpBench(LaneTarget target) : target_(target) {
+        launch.shared_bytes = kSharedBytes;
+        grid.emplace(launch, memory, cache, clock);
+        warp.start(0, kAllLanes, kCode, kRegisters);
+        x.grid = &*grid;
+        x.cta = &cta;
+        x.warp = &warp;
+        x.trap_out = &trap;
+        x.epoch = 1;
+        x.mask_of = 0;
+        cta.thread_count = kLanes;
+        cta.shared.assign(kSharedBytes, 0);
+    }
+    // Registers with every kind of float among them; addresses inside the memories, sometimes a run, sometimes not.
+    void randomize(u64 seed) {
+        sim::RandomStream rng(seed, "usual_forms_test", "registers");
+        for (u32 r = 0; r < kRegisters; ++r) {
+            for (u32& lane : warp.regs[r].lane) {
+                lane = static_cast<u32>(rng.next());
+                if (rng.below(8) == 0) lane |= 0x7f80'0000;
+                if (rng.below(8) == 0) lane &= 0x807f'ffff;
+            }
+        }
+        const u32 access = 16, kind = static_cast<u32>(rng.below(3));
+        for (u32 lane = 0; lane < kLanes; ++lane) {
+            const u32 place = kind == 0 ? lane * 4 : static_cast<u32>(rng.below(kDataBytes / access - 2)) * access;
+            const u32 at = kind == 0 || kind == 1 ? place : place % 64;
+            warp.regs[kPairAddress].lane[lane] = static_cast<u32>(kData) + at;
+            warp.regs[kPairAddress + 1].lane[lane] = 0;
+            warp.regs[kSharedAddress].lane[lane] = at;
+        }
+        // Addresses that are not used may be anything.
+        lanes_ = rng.below(3) == 0 ? static_cast<u32>(rng.next()) | 1 : kAllLanes;
+        for (u32 lane = 0; lane < kLanes; ++lane) {
+            if ((lanes_ >> lane & 1) != 0) continue;
+            warp.regs[kPairAddress].lane[lane] = static_cast<u32>(rng.next());
+            warp.regs[kSharedAddress].lane[lane] = static_cast<u32>(rng.next());
+        }
+        for (u8& byte : data) byte = static_cast<u8>(rng.next());
+        for (u8& byte : cta.shared) byte = static_cast<u8>(rng.next());
+    }
+    void run(Word word, bool usual) {
+        Slot slot;
+        slot.in = gpu::sass::decode(word).instruction;
+        prepare(slot, target_);
+        if (!usual) slot.run = handler_of(slot.in.op, target_);
+        x.event = Event::None;
+        x.active = x.lanes = lanes_;
+        x.completed = 0;
+        slot.run(x, slot);
+    }
+
+private:
+    LaneTarget target_;
+    u32 lanes_ = kAllLanes;
+};
+
+std::vector<LaneTarget> targets() {
+    std::vector<LaneTarget> all = {LaneTarget::Portable};
+    if (best_lane_target() >= LaneTarget::Avx2) all.push_back(LaneTarget::Avx2);
+    if (best_lane_target() >= LaneTarget::Avx512) all.push_back(LaneTarget::Avx512);
+    return all;
+}
+
+u32 bits_of(float value) {
+    return std::bit_cast<u32>(value);
+}
+
+}  // namespace
+
+TEST_CASE("usual forms give what the general handlers give") {
+    for (LaneTarget target : targets()) {
+        WarpBench usual(target), general(target);
+        for (const Word& word : usual_words()) {
+            const auto decoded = gpu::sass::decode(word);
+            INFO(lane_target_name(target), " 0x", std::hex, word.hi, " ", word.lo);
+            REQUIRE(decoded.ok());
+            const bool is_usual = usual_form(decoded.instruction, target) != nullptr;
+            REQUIRE(is_usual);
+            for (u64 seed = 0; seed < 40; ++seed) {
+                usual.randomize(seed);
+                general.randomize(seed);
+                usual.run(word, true);
+                general.run(word, false);
+                REQUIRE(usual.x.event == general.x.event);
+                for (u32 r = 0; r < kRegisters; ++r)
+                    REQUIRE(std::equal(std::begin(usual.warp.regs[r].lane), std::end(usual.warp.regs[r].lane),
+                                       std::begin(general.warp.regs[r].lane)));
+                REQUIRE(std::equal(usual.data.begin(), usual.data.end(), general.data.begin()));
+                REQUIRE(usual.cta.shared == general.cta.shared);
+            }
+        }
+    }
+}
+
+TEST_CASE("modifiers keep a word from being usual") {
+    const auto is_usual = [](Word word) {
+        const auto decoded = gpu::sass::decode(word);
+        REQUIRE(decoded.ok());
+        return usual_form(decoded.instruction, LaneTarget::Portable) != nullptr;
+    };
+    CHECK_FALSE(is_usual(Asm(0x223).set(23, 16, 4).set(31, 24, 1).set(39, 32, 2).set(71, 64, 3).set(80, 80, 1)));
+    CHECK_FALSE(is_usual(Asm(0x223).set(23, 16, 4).set(31, 24, 1).set(39, 32, 2).set(71, 64, 3).set(79, 78, 3)));
+    CHECK_FALSE(is_usual(Asm(0x202).set(23, 16, 4).set(39, 32, 2).set(75, 72, 0x3)));
+    CHECK_FALSE(is_usual(load(0x381, kPairAddress, 0)));
+    CHECK_FALSE(is_usual(iadd(4, 1, 1).set(83, 81, 0)));
+}
+
+TEST_CASE("MOV moves the lanes of each quad that its mask names") {
+    for (LaneTarget target : targets()) {
+        WarpBench bench(target);
+        bench.randomize(1);
+        bench.run(mov(4, 7), true);
+        bench.run(mov(4, 9).set(75, 72, 0x5), true);
+        for (u32 lane = 0; lane < kLanes; ++lane) CHECK(bench.warp.regs[4].lane[lane] == (lane % 2 == 0 ? 9u : 7u));
+    }
+}
+
+TEST_CASE("FSWZADD adds with the signs of each lane's place in its quad") {
+    WarpBench bench(best_lane_target());
+    bench.randomize(1);
+    for (u32 lane = 0; lane < kLanes; ++lane) {
+        bench.warp.regs[1].lane[lane] = bits_of(8.0F);
+        bench.warp.regs[3].lane[lane] = bits_of(3.0F);
+    }
+    // From the first lane on: a + b, b - a, a - b, b.
+    bench.run(Asm(0x822).set(23, 16, 4).set(31, 24, 1).set(71, 64, 3).set(39, 32, 0b00'01'10'11), true);
+    CHECK(bench.warp.regs[4].lane[0] == bits_of(11.0F));
+    CHECK(bench.warp.regs[4].lane[1] == bits_of(-5.0F));
+    CHECK(bench.warp.regs[4].lane[2] == bits_of(5.0F));
+    CHECK(bench.warp.regs[4].lane[3] == bits_of(3.0F));
+    CHECK(bench.warp.regs[4].lane[29] == bits_of(-5.0F));
+}
+
+TEST_CASE("packed halves with a single-precision result") {
+    WarpBench bench(best_lane_target());
+    bench.randomize(1);
+    constexpr u32 one_and_half = 0x3e00, three_halves = 0x4200, two = 0x4000;
+    for (u32 lane = 0; lane < kLanes; ++lane) {
+        bench.warp.regs[1].lane[lane] = one_and_half;
+        bench.warp.regs[2].lane[lane] = three_halves;
+        bench.warp.regs[3].lane[lane] = two;
+    }
+    bench.run(Asm(0x232).set(23, 16, 4).set(31, 24, 1).set(39, 32, 2).set(78, 78, 1), true);
+    CHECK(bench.warp.regs[4].lane[5] == bits_of(4.5F));
+    bench.run(Asm(0x231).set(23, 16, 5).set(31, 24, 1).set(39, 32, 2).set(71, 64, 3).set(78, 78, 1), true);
+    CHECK(bench.warp.regs[5].lane[5] == bits_of(6.5F));
+}
+
+TEST_CASE("a constant through a uniform register pair reads what the pair describes") {
+    WarpBench bench(best_lane_target());
+    bench.randomize(1);
+    const u64 pair = SmBench::kData / 16 | u64{64 / 16} << 45;
+    bench.warp.uniform[6] = static_cast<u32>(pair);
+    bench.warp.uniform[7] = static_cast<u32>(pair >> 32);
+    const auto mov_cx = [](u32 rd, u32 offset) {
+        return Asm(0xa02).set(23, 16, rd).set(37, 32, 6).set(53, 38, offset).set(75, 72, 0xf).set(91, 91, 1);
+    };
+    bench.run(mov_cx(4, 12), true);
+    CHECK(bench.warp.regs[4].lane[31] == bench.word(3));
+    // Beyond its 64 bytes there are zeroes.
+    bench.run(mov_cx(5, 64), true);
+    CHECK(bench.warp.regs[5].lane[0] == 0);
+    CHECK(bench.x.event == Event::None);
+    // A pair that points nowhere faults.
+    bench.warp.uniform[6] = 1;
+    bench.run(mov_cx(5, 0), true);
+    CHECK(bench.x.event == Event::Trap);
+    CHECK(bench.trap.reason == TrapReason::MMU_FAULT);
+}
