@@ -7,6 +7,7 @@
 #include <map>
 
 #include "tests/support/chip_bench.h"
+#include "tests/support/seeds.h"
 
 using namespace bench;
 using namespace gpu;
@@ -24,7 +25,7 @@ constexpr u32 kFlush = 1u << 2;
 struct CeBench {
     ChipBench bench;
     BenchChannel& channel;
-    explicit CeBench(ChannelOptions options = {}) : channel(bench.add_channel(options)) {
+    explicit CeBench(ChannelOptions options = {}, u64 seed = 0) : bench(seed), channel(bench.add_channel(options)) {
         bench.submit_runlist(options.runlist);
     }
     Ce& ce() { return *bench.ces[2]; }  // runlist 1
@@ -150,10 +151,11 @@ Surface random_surface(sim::RandomStream& random, bool block_linear, u32 element
     s.block_linear = block_linear;
     if (!block_linear) {
         s.pitch = static_cast<i64>(u64{elements} * element_bytes + random.below(70));
+        if (random.chance(1, 6)) s.pitch = -s.pitch;  // lines go upwards
         return s;
     }
-    s.height_log2 = static_cast<u32>(random.below(4));
-    s.depth_log2 = static_cast<u32>(random.below(3));
+    s.height_log2 = static_cast<u32>(random.below(6));
+    s.depth_log2 = static_cast<u32>(random.below(6));
     s.x = static_cast<u32>(random.below(80));
     s.y = static_cast<u32>(random.below(20));
     s.width = s.x + elements + static_cast<u32>(random.below(100));
@@ -236,35 +238,43 @@ static Launch random_launch(sim::RandomStream& random) {
 
 TEST_CASE("thousands of random launches equal the scalar reference") {
     sim::RandomStream random(7, "tests", "copies");
-    constexpr u64 kBytes = u64{1} << 20;
+    constexpr u64 kBytes = u64{1} << 21;
     std::vector<u8> src_bytes = random_bytes(random, kBytes);
-    u32 by_kind[8] = {};
+    u32 by_kind[8] = {}, by_shape[6][6] = {}, upwards = 0;
     u32 wanted = random_launch_count();
     constexpr u32 kPerBench = 1000;  // what one pushbuffer holds
     for (u32 first = 0; first < wanted; first += kPerBench) {
         CeBench ce;
-        ChipBench::Buffer src = ce.bench.make_buffer(kBytes);
-        ChipBench::Buffer dst = ce.bench.make_buffer(kBytes, true);
+        const bool from_sysmem = first / kPerBench % 2 == 1;
+        ChipBench::Buffer src = ce.bench.make_buffer(kBytes, from_sysmem);
+        ChipBench::Buffer dst = ce.bench.make_buffer(kBytes, !from_sysmem);
         std::vector<u8> dst_bytes = random_bytes(random, kBytes);
         ce.bench.write(src, 0, src_bytes);
         ce.bench.write(dst, 0, dst_bytes);
         for (u32 run = 0; run < std::min(kPerBench, wanted - first);) {
             Launch l = random_launch(random);
             bool src_block = l.src.block_linear, dst_block = l.dst.block_linear;
-            u64 src_size =
-                src_block ? surface_bytes(l.src, l.src_element()) : static_cast<u64>(l.src.pitch) * (l.lines + 1);
-            u64 dst_size =
-                dst_block ? surface_bytes(l.dst, l.dst_element()) : static_cast<u64>(l.dst.pitch) * (l.lines + 1);
+            const auto pitch_bytes = [&l](const Surface& s) { return static_cast<u64>(std::abs(s.pitch)) * (l.lines + 1); };
+            u64 src_size = src_block ? surface_bytes(l.src, l.src_element()) : pitch_bytes(l.src);
+            u64 dst_size = dst_block ? surface_bytes(l.dst, l.dst_element()) : pitch_bytes(l.dst);
             if (src_size > kBytes / 2 || dst_size > kBytes / 2) continue;
-            u64 src_base = random.below(kBytes / 2);
-            u64 dst_base = random.below(kBytes / 2);
+            // Lines that go upwards begin in the upper half.
+            u64 src_base = random.below(kBytes / 2) + (l.src.pitch < 0 ? kBytes / 2 : 0);
+            u64 dst_base = random.below(kBytes / 2) + (l.dst.pitch < 0 ? kBytes / 2 : 0);
             if (src_block) src_base &= ~u64{511};
             if (dst_block) dst_base &= ~u64{511};
+            // The line that starts there still has to end inside.
+            if (src_base + (src_block ? 0 : pitch_bytes(l.src)) > kBytes && l.src.pitch < 0) continue;
+            if (dst_base + (dst_block ? 0 : pitch_bytes(l.dst)) > kBytes && l.dst.pitch < 0) continue;
             ce.bench.submit(ce.channel, encode(l, src.va + src_base, dst.va + dst_base));
             ce.bench.run(SimTime::from_ms(1));
             REQUIRE_MESSAGE(ce.bench.errors.empty(), "launch ", first + run, " LAUNCHERR ", ce.launch_error());
             reference_copy(l, src_bytes, src_base, dst_bytes, dst_base);
             ++by_kind[(src_block ? 1 : 0) | (dst_block ? 2 : 0) | (l.remap ? 4 : 0)];
+            for (const Surface* s : {&l.src, &l.dst}) {
+                if (s->block_linear) ++by_shape[s->height_log2][s->depth_log2];
+                if (s->pitch < 0 && l.lines > 1) ++upwards;
+            }
             ++run;
             // Whole-buffer compare now and then: a stray store anywhere is found.
             if (run % 16 == 0) REQUIRE_MESSAGE(ce.bench.read(dst, 0, kBytes) == dst_bytes, "by launch ", first + run);
@@ -273,37 +283,44 @@ TEST_CASE("thousands of random launches equal the scalar reference") {
         CHECK(ce.bench.read(src, 0, kBytes) == src_bytes);
     }
     for (u32 count : by_kind) CHECK(count > wanted / 30);
+    for (const auto& heights : by_shape) {
+        for (u32 count : heights) CHECK(count > wanted / 500);
+    }
+    CHECK(upwards > wanted / 30);
 }
 
 TEST_CASE("P19: fills with every component size, 1 to 4 components, NO_WRITE lanes, three lines with padding") {
-    sim::RandomStream random(19, "tests", "fills");
-    CeBench ce;
-    ChipBench::Buffer dst = ce.bench.make_buffer(1 << 16);
-    for (u32 component = 1; component <= 4; ++component) {
-        for (u32 num_dst = 1; num_dst <= 4; ++num_dst) {
-            for (u32 no_write = 0; no_write <= 4; ++no_write) {
-                CAPTURE(component);
-                CAPTURE(num_dst);
-                CAPTURE(no_write);
-                Launch l;
-                l.remap = true;
-                l.component = component;
-                l.num_dst = num_dst;
-                for (u32 i = 0; i < 4; ++i) l.select[i] = i == no_write ? 6 : 4 + (i & 1);
-                l.const_a = 0xA1A2A3A4;
-                l.const_b = 0xB1B2B3B4;
-                l.elements = 1 + static_cast<u32>(random.below(60));
-                l.lines = 3;
-                l.dst.pitch = 1024;
-                std::vector<u8> bytes = random_bytes(random, 1 << 14);
-                ce.bench.write(dst, 0, bytes);
-                std::vector<u8> no_source;
-                // The source address is not mapped: nothing may read it.
-                ce.bench.submit(ce.channel, encode(l, 0x10, dst.va + 100));
-                ce.bench.run(SimTime::from_ms(1));
-                REQUIRE(ce.bench.errors.empty());
-                reference_copy(l, no_source, 0, bytes, 100);
-                CHECK(ce.bench.read(dst, 0, 1 << 14) == bytes);
+    for (u64 seed = 0; seed < test_support::seed_count(10); ++seed) {
+        CAPTURE(seed);
+        sim::RandomStream random(19 + seed, "tests", "fills");
+        CeBench ce({}, seed);
+        ChipBench::Buffer dst = ce.bench.make_buffer(1 << 16);
+        for (u32 component = 1; component <= 4; ++component) {
+            for (u32 num_dst = 1; num_dst <= 4; ++num_dst) {
+                for (u32 no_write = 0; no_write <= 4; ++no_write) {
+                    CAPTURE(component);
+                    CAPTURE(num_dst);
+                    CAPTURE(no_write);
+                    Launch l;
+                    l.remap = true;
+                    l.component = component;
+                    l.num_dst = num_dst;
+                    for (u32 i = 0; i < 4; ++i) l.select[i] = i == no_write ? 6 : 4 + (i & 1);
+                    l.const_a = 0xA1A2A3A4;
+                    l.const_b = 0xB1B2B3B4;
+                    l.elements = 1 + static_cast<u32>(random.below(60));
+                    l.lines = 3;
+                    l.dst.pitch = 1024;
+                    std::vector<u8> bytes = random_bytes(random, 1 << 14);
+                    ce.bench.write(dst, 0, bytes);
+                    std::vector<u8> no_source;
+                    // The source address is not mapped: nothing may read it.
+                    ce.bench.submit(ce.channel, encode(l, 0x10, dst.va + 100));
+                    ce.bench.run(SimTime::from_ms(1));
+                    REQUIRE(ce.bench.errors.empty());
+                    reference_copy(l, no_source, 0, bytes, 100);
+                    CHECK(ce.bench.read(dst, 0, 1 << 14) == bytes);
+                }
             }
         }
     }
@@ -369,34 +386,37 @@ TEST_CASE("negative pitch walks upwards through a picture") {
 }
 
 TEST_CASE("P18: ONE_WORD writes exactly 4 bytes, FOUR_WORD exactly 16, after the data") {
-    for (bool four : {false, true}) {
-        CeBench ce;
-        ChipBench::Buffer src = ce.bench.make_buffer(1 << 20);
-        ChipBench::Buffer dst = ce.bench.make_buffer(1 << 20);
-        ChipBench::Buffer sem = ce.bench.make_buffer(4096);
-        ce.bench.write(src, 0, std::vector<u8>(1 << 20, 0x5A));
-        ce.bench.write(sem, 0, std::vector<u8>(256, 0xEE));
-        Methods methods;
-        set_address(methods, nvc5b5::OFFSET_IN_UPPER, src.va);
-        set_address(methods, nvc5b5::OFFSET_OUT_UPPER, dst.va);
-        set_address(methods, nvc5b5::SET_SEMAPHORE_A, sem.va + 64);
-        methods[nvc5b5::SET_SEMAPHORE_PAYLOAD] = 0xC0FFEE;
-        methods[nvc5b5::LINE_LENGTH_IN] = 1 << 20;
-        ce.bench.submit(ce.channel, launch(methods, kPipelined | kPitch | kFlush | (four ? kFourWord : kOneWord)));
-        while (ce.bench.read32(sem, 64) == 0xEEEEEEEE) REQUIRE(ce.bench.kernel.events().run_one());
-        // The first instant at which the payload is visible, all data is.
-        CHECK(ce.bench.read(dst, 0, 1 << 20) == std::vector<u8>(1 << 20, 0x5A));
-        u64 now_ns = ce.bench.kernel.now().ns();
-        ce.bench.run();
-        std::vector<u8> bytes = ce.bench.read(sem, 0, 256);
-        u64 length = four ? 16 : 4;
-        for (u64 i = 0; i < 256; ++i) {
-            if (i < 64 || i >= 64 + length) CHECK(bytes[i] == 0xEE);
-        }
-        CHECK(ce.bench.read32(sem, 64) == 0xC0FFEE);
-        if (four) {
-            CHECK(ce.bench.read32(sem, 68) == 0);
-            CHECK(ce.bench.read64(sem, 72) == (now_ns & ~u64{31}));
+    for (u64 seed = 0; seed < test_support::seed_count(10); ++seed) {
+        CAPTURE(seed);
+        for (bool four : {false, true}) {
+            CeBench ce({}, seed);
+            ChipBench::Buffer src = ce.bench.make_buffer(1 << 20);
+            ChipBench::Buffer dst = ce.bench.make_buffer(1 << 20);
+            ChipBench::Buffer sem = ce.bench.make_buffer(4096);
+            ce.bench.write(src, 0, std::vector<u8>(1 << 20, 0x5A));
+            ce.bench.write(sem, 0, std::vector<u8>(256, 0xEE));
+            Methods methods;
+            set_address(methods, nvc5b5::OFFSET_IN_UPPER, src.va);
+            set_address(methods, nvc5b5::OFFSET_OUT_UPPER, dst.va);
+            set_address(methods, nvc5b5::SET_SEMAPHORE_A, sem.va + 64);
+            methods[nvc5b5::SET_SEMAPHORE_PAYLOAD] = 0xC0FFEE;
+            methods[nvc5b5::LINE_LENGTH_IN] = 1 << 20;
+            ce.bench.submit(ce.channel, launch(methods, kPipelined | kPitch | kFlush | (four ? kFourWord : kOneWord)));
+            while (ce.bench.read32(sem, 64) == 0xEEEEEEEE) REQUIRE(ce.bench.kernel.events().run_one());
+            // The first instant at which the payload is visible, all data is.
+            CHECK(ce.bench.read(dst, 0, 1 << 20) == std::vector<u8>(1 << 20, 0x5A));
+            u64 now_ns = ce.bench.kernel.now().ns();
+            ce.bench.run();
+            std::vector<u8> bytes = ce.bench.read(sem, 0, 256);
+            u64 length = four ? 16 : 4;
+            for (u64 i = 0; i < 256; ++i) {
+                if (i < 64 || i >= 64 + length) CHECK(bytes[i] == 0xEE);
+            }
+            CHECK(ce.bench.read32(sem, 64) == 0xC0FFEE);
+            if (four) {
+                CHECK(ce.bench.read32(sem, 68) == 0);
+                CHECK(ce.bench.read64(sem, 72) == (now_ns & ~u64{31}));
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/support/graphics_bench.h"
+#include "tests/support/seeds.h"
 
 using namespace bench;
 using namespace gpu;
@@ -106,45 +107,48 @@ TEST_CASE("reductions") {
 }
 
 TEST_CASE("P17: every acquire blocks, is released by another channel, with and without SWITCH_TSG, 32 and 64 bits") {
-    struct Row {
-        u32 op;
-        u64 before, payload, after;
-    };
-    const Row rows[] = {
-        {nvc46f::SEM_EXECUTE_OPERATION_ACQUIRE, 1, 7, 7},
-        {nvc46f::SEM_EXECUTE_OPERATION_ACQ_STRICT_GEQ, 6, 7, 9},
-        {nvc46f::SEM_EXECUTE_OPERATION_ACQ_CIRC_GEQ, 0xFFFFFFF0, 3, 5},  // across the 32-bit wrap (32-bit form)
-        {nvc46f::SEM_EXECUTE_OPERATION_ACQ_AND, 8, 7, 1},
-        {nvc46f::SEM_EXECUTE_OPERATION_ACQ_NOR, 0xFFFFFFFF, 0, 0xFFFFFFFE},
-    };
-    for (const Row& row : rows) {
-        for (bool wide : {false, true}) {
-            for (bool switch_tsg : {false, true}) {
-                CAPTURE(row.op);
-                CAPTURE(wide);
-                CAPTURE(switch_tsg);
-                u64 before = row.before;
-                if (wide && row.op == nvc46f::SEM_EXECUTE_OPERATION_ACQ_CIRC_GEQ) before = ~u64{0xF};
-                if (wide && row.op == nvc46f::SEM_EXECUTE_OPERATION_ACQ_NOR) before = ~u64{0};
-                GrBench gr;
-                BenchChannel& other = gr.add({});
-                gr.bench.submit_runlist(0);
-                ChipBench::Buffer buffer = gr.bench.make_buffer(4096);
-                gr.bench.write32(buffer, 0, static_cast<u32>(before));
-                gr.bench.write32(buffer, 4, static_cast<u32>(before >> 32));
-                u32 size = wide ? k64Bit : 0;
-                gr.bench.submit(gr.channel,
-                                semaphore(buffer.va, row.payload, row.op | size | (switch_tsg ? kSwitch : 0)) +
-                                    inc(1, kScratch, {99}));
-                gr.bench.run(SimTime::from_ms(3));
-                CHECK(gr.state(kScratch) == 0);
-                CHECK(gr.bench.kernel.watchdog().report().find("semaphore acquire") != std::string::npos);
-                gr.bench.submit(other, semaphore(buffer.va, row.after, kRelease | size));
-                gr.bench.run(SimTime::from_ms(3));
-                CHECK(gr.bench.errors.empty());
-                CHECK(gr.bench.idle(other));
-                CHECK(gr.bench.idle(gr.channel));
-                CHECK(gr.state(kScratch) == 99);
+    for (u64 seed = 0; seed < test_support::seed_count(10); ++seed) {
+        CAPTURE(seed);
+        struct Row {
+            u32 op;
+            u64 before, payload, after;
+        };
+        const Row rows[] = {
+            {nvc46f::SEM_EXECUTE_OPERATION_ACQUIRE, 1, 7, 7},
+            {nvc46f::SEM_EXECUTE_OPERATION_ACQ_STRICT_GEQ, 6, 7, 9},
+            {nvc46f::SEM_EXECUTE_OPERATION_ACQ_CIRC_GEQ, 0xFFFFFFF0, 3, 5},  // across the 32-bit wrap (32-bit form)
+            {nvc46f::SEM_EXECUTE_OPERATION_ACQ_AND, 8, 7, 1},
+            {nvc46f::SEM_EXECUTE_OPERATION_ACQ_NOR, 0xFFFFFFFF, 0, 0xFFFFFFFE},
+        };
+        for (const Row& row : rows) {
+            for (bool wide : {false, true}) {
+                for (bool switch_tsg : {false, true}) {
+                    CAPTURE(row.op);
+                    CAPTURE(wide);
+                    CAPTURE(switch_tsg);
+                    u64 before = row.before;
+                    if (wide && row.op == nvc46f::SEM_EXECUTE_OPERATION_ACQ_CIRC_GEQ) before = ~u64{0xF};
+                    if (wide && row.op == nvc46f::SEM_EXECUTE_OPERATION_ACQ_NOR) before = ~u64{0};
+                    GrBench gr({}, true, seed);
+                    BenchChannel& other = gr.add({});
+                    gr.bench.submit_runlist(0);
+                    ChipBench::Buffer buffer = gr.bench.make_buffer(4096);
+                    gr.bench.write32(buffer, 0, static_cast<u32>(before));
+                    gr.bench.write32(buffer, 4, static_cast<u32>(before >> 32));
+                    u32 size = wide ? k64Bit : 0;
+                    gr.bench.submit(gr.channel,
+                                    semaphore(buffer.va, row.payload, row.op | size | (switch_tsg ? kSwitch : 0)) +
+                                        inc(1, kScratch, {99}));
+                    gr.bench.run(SimTime::from_ms(3));
+                    CHECK(gr.state(kScratch) == 0);
+                    CHECK(gr.bench.kernel.watchdog().report().find("semaphore acquire") != std::string::npos);
+                    gr.bench.submit(other, semaphore(buffer.va, row.after, kRelease | size));
+                    gr.bench.run(SimTime::from_ms(3));
+                    CHECK(gr.bench.errors.empty());
+                    CHECK(gr.bench.idle(other));
+                    CHECK(gr.bench.idle(gr.channel));
+                    CHECK(gr.state(kScratch) == 99);
+                }
             }
         }
     }
@@ -166,18 +170,34 @@ TEST_CASE("a store by the CPU ends an acquire too, and a time limit ends it with
     CHECK(gr.bench.errors[0].info == pbdma_intr::ACQUIRE);
 }
 
-TEST_CASE("P13: a channel that never advances is named by the watchdog, at bounded cost") {
-    GrBench gr;
+// A ring that is full of waits for what nobody releases, and what the watchdog says of it.
+static void check_stuck_ring(GrBench& gr, u64 events_max) {
     ChipBench::Buffer buffer = gr.bench.make_buffer(4096);
-    for (int i = 0; i < 5; ++i) gr.bench.push(gr.channel, semaphore(buffer.va, 5, 0));
+    constexpr u32 kEntries = 63;  // as many as a ring of 64 holds
+    for (u32 i = 0; i < kEntries; ++i) gr.bench.push(gr.channel, semaphore(buffer.va, 5, 0));
     gr.bench.ring_doorbell(gr.channel);
     u64 before = gr.bench.kernel.events().dispatched();
     sim::Kernel::RunResult result = gr.bench.kernel.run(SimTime::from_s(60));
     CHECK(result.reason == sim::Kernel::StopReason::Watchdog);
-    CHECK(gr.bench.kernel.events().dispatched() - before < 3'000'000);
-    for (std::string_view part :
-         {"channel 1:", "GP_GET 0", "GP_PUT 5", "SEM_EXECUTE", "blocked on semaphore acquire"}) {
+    CHECK(gr.bench.kernel.events().dispatched() - before < events_max);
+    for (std::string_view part : {"channel 1:", "GP_GET 0", "GP_PUT 63", "SEM_EXECUTE", "blocked on semaphore acquire"}) {
         CHECK_MESSAGE(result.text.find(part) != std::string::npos, part, result.text);
+    }
+    CHECK(gr.bench.gp_get(gr.channel) == 0);
+    CHECK(gr.bench.errors.empty());
+}
+
+TEST_CASE("P13: a channel that never advances is named by the watchdog, at bounded cost") {
+    GrBench gr;
+    check_stuck_ring(gr, 3'000'000);
+}
+
+TEST_CASE("P13: the same under every seed, with a watchdog that bites sooner") {
+    for (u64 seed = 0; seed < test_support::seed_count(20); ++seed) {
+        CAPTURE(seed);
+        GrBench gr({}, true, seed);
+        gr.bench.kernel.watchdog().set_limit(SimTime::from_ms(5));
+        check_stuck_ring(gr, 2'000);
     }
 }
 

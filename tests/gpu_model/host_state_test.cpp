@@ -5,6 +5,7 @@
 
 #include "sim/state_visitors.h"
 #include "tests/support/chip_bench.h"
+#include "tests/support/seeds.h"
 
 using namespace bench;
 using namespace gpu;
@@ -129,7 +130,7 @@ TEST_CASE("reset in mid-flight leaves nothing open") {
 }
 
 TEST_CASE("P14: a channel number used again runs its first submit exactly once, whatever the order") {
-    for (u64 seed = 0; seed < 60; ++seed) {
+    for (u64 seed = 0; seed < test_support::seed_count(60); ++seed) {
         CAPTURE(seed);
         ChipBench bench(seed);
         sim::RandomStream random(seed, "tests", "reuse");

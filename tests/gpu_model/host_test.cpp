@@ -4,6 +4,7 @@
 
 #include "gpu_model/host/crc.h"
 #include "tests/support/graphics_bench.h"
+#include "tests/support/seeds.h"
 
 using namespace bench;
 using namespace gpu;
@@ -51,44 +52,47 @@ TEST_CASE("doorbells: reserved bits, unknown channels and PENDING_ENABLE") {
 }
 
 TEST_CASE("P15: entries of length 0 are decided by OPCODE") {
-    struct Row {
-        u32 word0, word1, intr;
-    };
-    const Row rows[] = {
-        {0, 0, 0},
-        {0xFFFFFFFC, 0xFFFFFF00 & ~0x7FFFFC00u, 0},  // NOP with every undocumented bit set
-        {0x1234, 1, pbdma_intr::GPENTRY},
-        {0x1234, 2, pbdma_intr::GPCRC},
-        {0, 2, 0},
-        {0x1234, 3, pbdma_intr::PBCRC},
-        {0, 3, 0},
-        {0, 4, pbdma_intr::GPENTRY},
-        {0, 0xFF, pbdma_intr::GPENTRY},
-    };
-    for (const Row& row : rows) {
-        CAPTURE(row.word0);
-        CAPTURE(row.word1);
-        GrBench gr;
-        gr.bench.push_entry(gr.channel, row.word0, row.word1);
-        gr.bench.push(gr.channel, inc(1, kScratch, {9}));
-        gr.bench.ring_doorbell(gr.channel);
-        gr.bench.run();
-        if (row.intr == 0) {
-            CHECK(gr.bench.errors.empty());
+    for (u64 seed = 0; seed < test_support::seed_count(20); ++seed) {
+        CAPTURE(seed);
+        struct Row {
+            u32 word0, word1, intr;
+        };
+        const Row rows[] = {
+            {0, 0, 0},
+            {0xFFFFFFFC, 0xFFFFFF00 & ~0x7FFFFC00u, 0},  // NOP with every undocumented bit set
+            {0x1234, 1, pbdma_intr::GPENTRY},
+            {0x1234, 2, pbdma_intr::GPCRC},
+            {0, 2, 0},
+            {0x1234, 3, pbdma_intr::PBCRC},
+            {0, 3, 0},
+            {0, 4, pbdma_intr::GPENTRY},
+            {0, 0xFF, pbdma_intr::GPENTRY},
+        };
+        for (const Row& row : rows) {
+            CAPTURE(row.word0);
+            CAPTURE(row.word1);
+            GrBench gr({}, true, seed);
+            gr.bench.push_entry(gr.channel, row.word0, row.word1);
+            gr.bench.push(gr.channel, inc(1, kScratch, {9}));
+            gr.bench.ring_doorbell(gr.channel);
+            gr.bench.run();
+            if (row.intr == 0) {
+                CHECK(gr.bench.errors.empty());
+                CHECK(gr.bench.idle(gr.channel));
+                continue;
+            }
+            REQUIRE(gr.bench.errors.size() == 1);
+            CHECK(gr.bench.errors[0].info == row.intr);
+            CHECK(gr.bench.errors[0].chid == gr.channel.chid);
+            CHECK(gr.state(kScratch) == 0);
+            CHECK(gr.bench.host.read(0x40108) == row.intr);
+            CHECK(gr.bench.host.read(0x40110) == row.word0);  // GP_SHADOW_0
+            CHECK(gr.bench.host.read(0x40120) == gr.channel.chid);
+            gr.bench.host.write(0x40108, row.intr);  // cleared: the entry is skipped, the channel goes on
+            gr.bench.run();
             CHECK(gr.bench.idle(gr.channel));
-            continue;
+            CHECK(gr.state(kScratch) == 9);
         }
-        REQUIRE(gr.bench.errors.size() == 1);
-        CHECK(gr.bench.errors[0].info == row.intr);
-        CHECK(gr.bench.errors[0].chid == gr.channel.chid);
-        CHECK(gr.state(kScratch) == 0);
-        CHECK(gr.bench.host.read(0x40108) == row.intr);
-        CHECK(gr.bench.host.read(0x40110) == row.word0);  // GP_SHADOW_0
-        CHECK(gr.bench.host.read(0x40120) == gr.channel.chid);
-        gr.bench.host.write(0x40108, row.intr);  // cleared: the entry is skipped, the channel goes on
-        gr.bench.run();
-        CHECK(gr.bench.idle(gr.channel));
-        CHECK(gr.state(kScratch) == 9);
     }
 }
 
@@ -118,55 +122,58 @@ TEST_CASE("GP_CRC covers entries, and an entry past the 40-bit space is illegal"
 }
 
 TEST_CASE("P16: every SEC_OP with counts 0, 1, 8191 and subchannels 0, 7") {
-    for (u32 sec_op = 0; sec_op < 8; ++sec_op) {
-        for (u32 count : {0u, 1u, 8191u}) {
-            for (u32 subchannel : {0u, 7u}) {
-                CAPTURE(sec_op);
-                CAPTURE(count);
-                CAPTURE(subchannel);
-                GrBench gr;
-                std::vector<u32> words{header(sec_op, subchannel, kScratch, count)};
-                std::vector<u32> data;
-                for (u32 i = 0; i < count; ++i)
-                    data.push_back(0);  // zero words are NOP headers where they are not data
-                words = words + data + inc(1, nvc5c0::SET_SPARE00, {77});
-                gr.bench.submit(gr.channel, words);
-                gr.bench.run();
-                u32 expected = 0;
-                u32 methods = count;
-                switch (sec_op) {
-                    case 0:
-                        expected = pbdma_intr::PBENTRY;
-                        break;  // TERT 0 for the counts here: legacy form
-                    case 1:
-                        if (count == 8191) expected = pbdma_intr::PBENTRY;
-                        break;
-                    case 2:
-                    case 6:
-                        expected = pbdma_intr::PBENTRY;
-                        break;
-                    case 4:
-                        methods = 1;
-                        break;
-                    default:
-                        break;
-                }
-                // TERT_OP is in the low bits of the count field.
-                if (sec_op == 0 && (count & 3) != 0) expected = 0;
-                bool has_methods = sec_op == 1 || sec_op == 3 || sec_op == 4 || sec_op == 5;
-                if (expected == 0 && has_methods && methods != 0 && subchannel == 7) expected = pbdma_intr::DEVICE;
-                if (expected == 0) {
-                    CHECK(gr.bench.errors.empty());
-                    CHECK(gr.bench.idle(gr.channel));
-                    // Set and use of an empty mask stop methods; the end of a segment drops the rest.
-                    bool silent = sec_op == 7 || (sec_op == 0 && (count & 3) != 2);
-                    CHECK(gr.state(nvc5c0::SET_SPARE00) == (silent ? 0u : 77u));
-                } else {
-                    REQUIRE(gr.bench.errors.size() == 1);
-                    CHECK(gr.bench.errors[0].info == expected);
-                    CHECK(gr.bench.errors[0].address ==
-                          gr.channel.push_va + (expected == pbdma_intr::DEVICE && sec_op != 4 ? 4 : 0));
-                    if (expected == pbdma_intr::PBENTRY) CHECK(gr.bench.host.read(0x40118) == words[0]);
+    for (u64 seed = 0; seed < test_support::seed_count(4); ++seed) {
+        CAPTURE(seed);
+        for (u32 sec_op = 0; sec_op < 8; ++sec_op) {
+            for (u32 count : {0u, 1u, 8191u}) {
+                for (u32 subchannel : {0u, 7u}) {
+                    CAPTURE(sec_op);
+                    CAPTURE(count);
+                    CAPTURE(subchannel);
+                    GrBench gr({}, true, seed);
+                    std::vector<u32> words{header(sec_op, subchannel, kScratch, count)};
+                    std::vector<u32> data;
+                    for (u32 i = 0; i < count; ++i)
+                        data.push_back(0);  // zero words are NOP headers where they are not data
+                    words = words + data + inc(1, nvc5c0::SET_SPARE00, {77});
+                    gr.bench.submit(gr.channel, words);
+                    gr.bench.run();
+                    u32 expected = 0;
+                    u32 methods = count;
+                    switch (sec_op) {
+                        case 0:
+                            expected = pbdma_intr::PBENTRY;
+                            break;  // TERT 0 for the counts here: legacy form
+                        case 1:
+                            if (count == 8191) expected = pbdma_intr::PBENTRY;
+                            break;
+                        case 2:
+                        case 6:
+                            expected = pbdma_intr::PBENTRY;
+                            break;
+                        case 4:
+                            methods = 1;
+                            break;
+                        default:
+                            break;
+                    }
+                    // TERT_OP is in the low bits of the count field.
+                    if (sec_op == 0 && (count & 3) != 0) expected = 0;
+                    bool has_methods = sec_op == 1 || sec_op == 3 || sec_op == 4 || sec_op == 5;
+                    if (expected == 0 && has_methods && methods != 0 && subchannel == 7) expected = pbdma_intr::DEVICE;
+                    if (expected == 0) {
+                        CHECK(gr.bench.errors.empty());
+                        CHECK(gr.bench.idle(gr.channel));
+                        // Set and use of an empty mask stop methods; the end of a segment drops the rest.
+                        bool silent = sec_op == 7 || (sec_op == 0 && (count & 3) != 2);
+                        CHECK(gr.state(nvc5c0::SET_SPARE00) == (silent ? 0u : 77u));
+                    } else {
+                        REQUIRE(gr.bench.errors.size() == 1);
+                        CHECK(gr.bench.errors[0].info == expected);
+                        CHECK(gr.bench.errors[0].address ==
+                              gr.channel.push_va + (expected == pbdma_intr::DEVICE && sec_op != 4 ? 4 : 0));
+                        if (expected == pbdma_intr::PBENTRY) CHECK(gr.bench.host.read(0x40118) == words[0]);
+                    }
                 }
             }
         }

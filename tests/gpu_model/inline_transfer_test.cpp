@@ -9,6 +9,7 @@
 #include "gpu_model/regs/regs.h"
 #include "sim/rng.h"
 #include "tests/support/macro_builder.h"
+#include "tests/support/seeds.h"
 
 using namespace bench;
 using namespace nvc5c0;
@@ -46,46 +47,52 @@ Macro fill_macro() {
 }  // namespace
 
 TEST_CASE("P20: inline transfers of 1 to 9 bytes to unaligned places write exactly their bytes") {
-    for (u32 bytes = 1; bytes <= 9; ++bytes) {
-        for (u32 shift = 0; shift < 4; ++shift) {
-            CAPTURE(bytes);
-            CAPTURE(shift);
-            GrBench gr;
-            auto buffer = gr.bench.make_buffer(4096);
-            std::vector<u8> before(64, 0xEE);
-            gr.bench.write(buffer, 0, before);
-            std::vector<u32> data;
-            for (u32 i = 0; i < (bytes + 3) / 4; ++i) data.push_back(0x03020100 + 0x04040404 * i);
-            gr.bench.submit(gr.channel, target(buffer.va + 16 + shift, bytes, 1) + launch(kFlush, data));
-            gr.bench.run();
-            CHECK(gr.bench.errors.empty());
-            std::vector<u8> after = gr.bench.read(buffer, 0, 64);
-            for (u32 i = 0; i < 64; ++i) {
-                bool inside = i >= 16 + shift && i < 16 + shift + bytes;
-                CHECK(after[i] == (inside ? i - 16 - shift : 0xEE));
+    for (u64 seed = 0; seed < test_support::seed_count(5); ++seed) {
+        CAPTURE(seed);
+        for (u32 bytes = 1; bytes <= 9; ++bytes) {
+            for (u32 shift = 0; shift < 4; ++shift) {
+                CAPTURE(bytes);
+                CAPTURE(shift);
+                GrBench gr({}, true, seed);
+                auto buffer = gr.bench.make_buffer(4096);
+                std::vector<u8> before(64, 0xEE);
+                gr.bench.write(buffer, 0, before);
+                std::vector<u32> data;
+                for (u32 i = 0; i < (bytes + 3) / 4; ++i) data.push_back(0x03020100 + 0x04040404 * i);
+                gr.bench.submit(gr.channel, target(buffer.va + 16 + shift, bytes, 1) + launch(kFlush, data));
+                gr.bench.run();
+                CHECK(gr.bench.errors.empty());
+                std::vector<u8> after = gr.bench.read(buffer, 0, 64);
+                for (u32 i = 0; i < 64; ++i) {
+                    bool inside = i >= 16 + shift && i < 16 + shift + bytes;
+                    CHECK(after[i] == (inside ? i - 16 - shift : 0xEE));
+                }
             }
         }
     }
 }
 
 TEST_CASE("P20: a short data stream leaves a pending transfer that the dump shows") {
-    GrBench gr;
-    auto buffer = gr.bench.make_buffer(4096);
-    gr.bench.submit(gr.channel, target(buffer.va, 9, 2, 12) + launch(kFlush, {1, 2, 3, 4}));
-    gr.bench.run();
-    CHECK(gr.bench.errors.empty());
-    CHECK(gr.bench.compute->describe(gr.channel.chid) == " inline data: line 1 of 2, byte 4 of 9, 2 words missing");
-    CHECK(gr.bench.read32(buffer, 12) == 4);
-    // Another method in its place is an error of MEMFMT.
-    gr.bench.submit(gr.channel, inc(1, kScratch, {5}));
-    gr.bench.run();
-    REQUIRE(gr.bench.errors.size() == 1);
-    const ChipError& error = gr.bench.errors[0];
-    CHECK(error.source == ChipError::Source::Gr);
-    CHECK(error.address == regs::NV_PGRAPH_PRI_MEMFMT_HWW_ESR.offset);
-    CHECK(regs::NV_PGRAPH_PRI_MEMFMT_HWW_ESR_MISSING_INLINE_DATA::get(error.info2) == 1);
-    CHECK(error.method == kScratch);
-    CHECK(gr.state(kScratch) == 0);
+    for (u64 seed = 0; seed < test_support::seed_count(5); ++seed) {
+        CAPTURE(seed);
+        GrBench gr({}, true, seed);
+        auto buffer = gr.bench.make_buffer(4096);
+        gr.bench.submit(gr.channel, target(buffer.va, 9, 2, 12) + launch(kFlush, {1, 2, 3, 4}));
+        gr.bench.run();
+        CHECK(gr.bench.errors.empty());
+        CHECK(gr.bench.compute->describe(gr.channel.chid) == " inline data: line 1 of 2, byte 4 of 9, 2 words missing");
+        CHECK(gr.bench.read32(buffer, 12) == 4);
+        // Another method in its place is an error of MEMFMT.
+        gr.bench.submit(gr.channel, inc(1, kScratch, {5}));
+        gr.bench.run();
+        REQUIRE(gr.bench.errors.size() == 1);
+        const ChipError& error = gr.bench.errors[0];
+        CHECK(error.source == ChipError::Source::Gr);
+        CHECK(error.address == regs::NV_PGRAPH_PRI_MEMFMT_HWW_ESR.offset);
+        CHECK(regs::NV_PGRAPH_PRI_MEMFMT_HWW_ESR_MISSING_INLINE_DATA::get(error.info2) == 1);
+        CHECK(error.method == kScratch);
+        CHECK(gr.state(kScratch) == 0);
+    }
 }
 
 TEST_CASE("inline data that nothing waits for is an error") {
