@@ -1,0 +1,75 @@
+// The tools that watch kernels, on a whole machine that replays a recorded compute client, and their options.
+#include "guest_harness/cli/sm_tools.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "guest_harness/allocation_watch.h"
+#include "guest_harness/trace/player.h"
+#include "sim/check.h"
+
+namespace {
+
+using namespace harness;
+using namespace harness::cli;
+
+constexpr const char* kTrace = TU104SIM_SOURCE_DIR "/seeds/replay/kernel_client.trace";
+
+SmTools::Result replay_with(SmTools& tools, trace::PlayOutcome* outcome = nullptr) {
+    trace::PlayOptions play;
+    play.on_start = [&](Machine& machine) { tools.attach(machine); };
+    trace::PlayOutcome result = trace::play([] { return std::make_unique<trace::Reader>(kTrace); }, play);
+    if (outcome != nullptr) *outcome = std::move(result);
+    return tools.finish();
+}
+
+struct Folder {
+    std::filesystem::path path = std::filesystem::temp_directory_path() / "tu104sim_sm_tools_test";
+    Folder() { std::filesystem::remove_all(path); }
+    ~Folder() { std::filesystem::remove_all(path); }
+    std::string text(const char* name) const {
+        std::ifstream file(path / name);
+        return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a client's own kernels pass every check") {
+    SmTools tools({.sass_trace = {}, .check = "races,memory,hazards", .breaks = {}});
+    CHECK(tools.wanted());
+    const SmTools::Result result = replay_with(tools);
+    for (const std::string& found : result.found) CHECK_MESSAGE(false, found);
+    CHECK(result.notes.empty());
+}
+
+TEST_CASE("a replay writes the trace of each kernel") {
+    const Folder folder;
+    SmTools tools({.sass_trace = folder.path.string(), .check = {}, .breaks = {}});
+    replay_with(tools);
+    CHECK(folder.text("kernelslist.g") == "kernel-1.traceg\nkernel-2.traceg\n");
+    CHECK(folder.text("kernel-2.traceg").find("#BEGIN_TB") != std::string::npos);
+    CHECK(folder.text("kernel-2.txt").find("EXIT") != std::string::npos);
+    // A second trace does not mix with the first.
+    CHECK_THROWS_AS(SmTools({.sass_trace = folder.path.string(), .check = {}, .breaks = {}}), sim::HostError);
+}
+
+TEST_CASE("a breakpoint stops a replay at its instruction; one that is never reached is told") {
+    SmTools tools({.sass_trace = {}, .check = {}, .breaks = "#2:0x10,#9:0"});
+    trace::PlayOutcome outcome;
+    const SmTools::Result result = replay_with(tools, &outcome);
+    CHECK(tools.stopped());
+    REQUIRE(result.notes.size() == 1);
+    CHECK(result.notes[0].find("#9:0x0 was never reached") != std::string::npos);
+}
+
+TEST_CASE("options that say nothing that there is are refused by name") {
+    for (const SmToolOptions& options :
+         {SmToolOptions{.sass_trace = {}, .check = "race", .breaks = {}}, SmToolOptions{.sass_trace = {}, .check = "races,", .breaks = {}},
+          SmToolOptions{.sass_trace = {}, .check = {}, .breaks = "kernel:"},
+          SmToolOptions{.sass_trace = {}, .check = {}, .breaks = "0x11"}})
+        CHECK_THROWS_AS(SmTools{options}, sim::HostError);
+    CHECK_FALSE(SmTools(SmToolOptions{}).wanted());
+}
