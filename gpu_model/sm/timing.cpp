@@ -76,6 +76,29 @@ bool is_load(Op op) {
     }
 }
 
+// Of the load-store unit's instructions: 0 global and local memory, 1 shared memory and shuffles, 2 constants.
+u32 queue_of(Op op) {
+    switch (op) {
+        case Op::LDS:
+        case Op::STS:
+        case Op::STS_UR:
+        case Op::ATOMS:
+        case Op::ATOMS_UR:
+        case Op::ATOMS_CAS:
+        case Op::LDSM:
+        case Op::SHFL_RR:
+        case Op::SHFL_RI:
+        case Op::SHFL_IR:
+        case Op::SHFL_II:
+            return 1;
+        case Op::LDC:
+        case Op::LDC_UR:
+            return 2;
+        default:
+            return 0;
+    }
+}
+
 constexpr u64 kTaken = ~u64{0};  // by a block that has not ended
 
 std::string result_name(u32 result, u32 uniform_at, u32 predicate_at, u32 uniform_predicate_at) {
@@ -161,6 +184,8 @@ const SmTiming::Entry& SmTiming::entry_of(const Step& step) {
     entry.sm_interval = latency.sm_interval;
     entry.variable = latency.variable;
     entry.pipe = static_cast<u32>(in.row().pipe);
+    const u32 queue = queue_of(in.op);
+    entry.queue = queue == 0 ? entry.pipe : kPipes + queue - 1;
     if (is_load(in.op)) {
         const u32 words = access_words(in.mod<sass::Mod::Size>());
         entry.latency += words == 4 ? kLoadExtra128 : words == 2 ? kLoadExtra64 : 0;
@@ -182,7 +207,7 @@ void SmTiming::for_results(std::span<const RegisterSpan> spans, u8 predicates, u
 
 void SmTiming::check_one(const Step& step, const WarpTime& warp, u64 at, u32 result) {
     const Result& before = warp.results[result];
-    if (before.ready <= at || hazards_.size() >= kHazardsMax) return;
+    if (before.ready <= at || (before.lanes & step.lanes) == 0 || hazards_.size() >= kHazardsMax) return;
     const u64 consumer = step.pc - launch_.entry;
     const auto known = std::find_if(hazards_.begin(), hazards_.end(), [&](const Hazard& hazard) {
         return hazard.producer_pc == before.pc && hazard.consumer_pc == consumer;
@@ -240,11 +265,17 @@ void SmTiming::after(const Step& step) {
     ++block.held.units[core][kPipes];
     block.latest = std::max(block.latest, warp.next);
     latest_ = std::max(latest_, warp.next);
-    if (step.lanes == 0) return;
-    const u64 ready = now_ + entry.latency;
+    // An instruction that no lane executes still goes through its queue, behind those before it.
+    u64 ready = step.lanes == 0 ? now_ : now_ + entry.latency;
+    if (entry.variable) {
+        u64& last = warp.last_done[entry.queue];
+        ready = last = std::max(last, ready);
+    }
     const u32 pc = static_cast<u32>(step.pc - launch_.entry);
     for_results(entry.use.writes(), entry.use.predicates_written, entry.use.uniform_predicates_written,
-                [&](u32 result) { warp.results[result] = {ready, pc, entry.variable}; });
+                [&](u32 result) {
+                    if (step.lanes != 0) warp.results[result] = {ready, pc, step.lanes, entry.variable};
+                });
     const auto tell = [&](u8 board, u64 when) {
         if (board >= kBoards) return;
         std::vector<u64>& list = warp.boards[board];
@@ -255,6 +286,7 @@ void SmTiming::after(const Step& step) {
     tell(entry.control.write_barrier, ready);
     tell(entry.control.read_barrier, now_ + kSourcesRead);
     block.latest = std::max(block.latest, entry.variable ? ready : now_);
+    latest_ = std::max(latest_, block.latest);
 }
 
 void SmTiming::on_arrive(const Cta& cta, u32 barrier, u32) {

@@ -53,6 +53,9 @@ public:
 private:
     static constexpr u32 kSubCores = 4, kBoards = 6, kPipes = 11;
     static constexpr u32 kOutstandingMax = 64;  // what a scoreboard can count
+    // Where variable-latency instructions complete in the order of their issue: a unit's own, and of the load-store unit
+    // one for shared memory, one for global and local, one for constants.
+    static constexpr u32 kQueues = kPipes + 2;
 
     // Registers, uniform registers, predicates, uniform predicates: one numbering.
     static constexpr u32 kUniformAt = 256, kPredicateAt = 320, kUniformPredicateAt = 328, kResults = 336;
@@ -60,12 +63,14 @@ private:
     struct Result {
         u64 ready = 0;  // cycle
         u32 pc = 0;     // of the producer
+        u32 lanes = 0;  // that it was for
         bool variable = false;
     };
     struct WarpTime {
         u64 next = 0;  // cycle of the next issue, as far as stall counts say
         std::array<std::vector<u64>, kBoards> boards;  // completions that are outstanding, ascending
         std::array<u64, kPipes> unit_free{};
+        std::array<u64, kQueues> last_done{};  // by queue: completions are in order
         std::array<Result, kResults> results;
         void visit(sim::StateVisitor& visitor);
     };
@@ -97,6 +102,7 @@ private:
         RegisterUse use;
         u32 latency = 0, interval = 0, sm_interval = 0;
         u32 pipe = 0;
+        u32 queue = 0;
         bool variable = false;
     };
     static constexpr u32 kEntries = 256;

@@ -13,23 +13,26 @@ void SmTiming::WarpTime::visit(sim::StateVisitor& visitor) {
     visitor.field("next", next);
     visitor.field("boards", boards);
     visitor.field("unit_free", unit_free);
+    visitor.field("last_done", last_done);
     // Results that are there already say nothing.
     std::vector<u64> pending;
     if (!visitor.loading()) {
         for (u32 i = 0; i < kResults; ++i) {
             if (results[i].ready <= next) continue;
-            pending.insert(pending.end(), {i, results[i].ready, results[i].pc, results[i].variable ? u64{1} : 0});
+            const Result& result = results[i];
+            pending.insert(pending.end(), {i, result.ready, result.pc, result.lanes, result.variable ? u64{1} : 0});
         }
     }
     visitor.field("pending", pending);
     if (!visitor.loading()) return;
-    constexpr std::size_t words = 4;
+    constexpr std::size_t words = 5;
     for (std::size_t i = 0; i + words <= pending.size(); i += words) {
         if (pending[i] >= kResults) {
             visitor.fail("pending", "not a register");
             return;
         }
-        results[pending[i]] = {pending[i + 1], static_cast<u32>(pending[i + 2]), pending[i + 3] != 0};
+        results[pending[i]] = {pending[i + 1], static_cast<u32>(pending[i + 2]), static_cast<u32>(pending[i + 3]),
+                               pending[i + 4] != 0};
     }
 }
 

@@ -18,6 +18,7 @@ using namespace test_support::code;
 constexpr u32 kTidX = 0x21, kCtaidX = 0x25;
 constexpr u32 kDataLow = static_cast<u32>(SmBench::kData);
 constexpr u32 kWords = 64;  // of a program, the last one EXIT
+constexpr u64 kCodeBytes = 8192;
 
 using Program = std::vector<Word>;
 
@@ -101,6 +102,8 @@ struct HostileBench : SmBench {
     void load(const Program& program) {
         std::fill(data.begin(), data.end(), u8{0});
         std::fill(bank.begin(), bank.end(), u8{0});  // kernels reach it, too
+        const std::span<u8> code = memory.at(kCode, kCodeBytes);
+        std::fill(code.begin(), code.end(), u8{0});
         for (u32 i = 0; i < kWords; ++i) put(i, i < program.size() ? program[i] : Word(exit()));
     }
     GridState run_hostile(bool watched, u64 budget) {

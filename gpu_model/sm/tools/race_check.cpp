@@ -182,6 +182,7 @@ void RaceCheck::one_word(const Access& access, u32 lane, const Place& place, u32
              .load = !access.memory.writes()};
     const auto check = [&](const Mark& before) {
         if (before.who == 0 || (before.bytes & bytes) == 0 || (before.strong && now.strong)) return;
+        if (place.space == Space::Shared && (before.load ? now.strong : before.strong && now.load)) return;
         if (!ordered(access, before, lane, word)) report(access, before, now, place);
     };
     check(cell->write);

@@ -1,7 +1,8 @@
 // Finds accesses of shared and global memory by two lanes with nothing that orders them, one of them a write.
 // What orders: barriers of a block; a fence (MEMBAR) before a strong store or an atomic whose place another thread then
 // reads strongly or atomically; lanes of a warp that were or are in one group, and any meeting of the warp's lanes;
-// the end of a grid. Strong accesses and atomics do not race with each other. (model)
+// the end of a grid. Strong accesses and atomics do not race with each other. In shared memory a plain load does not race
+// with an atomic: compiled loops around ATOMS.CAST begin with one. (model)
 // Not seen: what the host or an engine does meanwhile. A word keeps its last write and two of its last readers.
 #pragma once
 
