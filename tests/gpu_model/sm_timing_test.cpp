@@ -35,6 +35,16 @@ Asm popc(u32 rd, u32 rb) {
     return Asm(0x309).set(23, 16, rd).set(39, 32, rb);
 }
 
+Asm dadd(u32 rd, u32 ra) {
+    return Asm(0x229).set(23, 16, rd).set(31, 24, ra).set(71, 64, ra);
+}
+Asm dfma(u32 rd, u32 ra) {
+    return Asm(0x22b).set(23, 16, rd).set(31, 24, ra).set(39, 32, ra).set(71, 64, ra);
+}
+Asm lds(u32 rd, u32 ra) {
+    return Asm(0x984).set(23, 16, rd).set(31, 24, ra).set(75, 73, 4).set(83, 81, pt);
+}
+
 struct TimingBench : SmBench {
     GridState run_timed() {
         grid.emplace(launch, memory, cache, clock);
@@ -97,6 +107,53 @@ TEST_CASE("V10 a unit takes a warp instruction every second cycle of a sub-core,
     // Eight warps on each of four sub-cores.
     CHECK(bench.cycles() >= 8 * 2 * kCount);
     CHECK(bench.cycles() < 8 * 2 * kCount + 64);
+}
+
+TEST_CASE("V07 V08 V44 V58 dependent chains of doubles, shared loads and wide loads take their latencies") {
+    TimingBench bench;
+    bench.launch.shared_bytes = 256;
+    constexpr u32 kCount = 16;
+    const auto chain = [&](const Asm& word) {
+        const u32 cycles = bench.measure(std::vector<Word>(kCount, waits(tells(stall(word, 1), 0), 1)));
+        return (cycles + kCount / 2) / kCount;
+    };
+    CHECK(chain(dadd(10, 10)) == 48);
+    CHECK(chain(dfma(10, 10)) == 54);
+    CHECK(chain(lds(6, rz)) == 22);
+    CHECK(chain(ldg(12, 2, 0, 5)) == 34);
+    CHECK(chain(ldg(12, 2, 0, 6)) == 38);
+}
+
+TEST_CASE("V12 an SM has two lanes for doubles, whatever its warps do") {
+    TimingBench bench;
+    constexpr u32 kCount = 50, kWarps = 32, kCyclesOfWarp = 16;
+    for (u32 i = 0; i < kCount; ++i) bench.put(i, stall(dfma(10 + 2 * (i % 8), 4), 1));
+    bench.put(kCount, stall(exit(), 1));
+    bench.launch.block = {kWarps * kLanes, 1, 1};
+    REQUIRE(bench.run_timed() == GridState::Done);
+    CHECK(bench.cycles() >= kWarps * kCount * kCyclesOfWarp);
+    CHECK(bench.cycles() < kWarps * kCount * kCyclesOfWarp + 100);
+}
+
+TEST_CASE("loads complete in order: a later one's scoreboard covers an earlier one, also when no lane executes the later") {
+    TimingBench bench;
+    bench.launch.shared_bytes = 256;
+    bench.program({stall(mov(2, kDataLow), 6), stall(mov(3, 0), 6), stall(lds(4, rz), 4),
+                   tells(stall(lds(5, rz).guard(0), 2), 0), waits(stall(iadd(6, 4, 1), 4), 1), stall(stg(2, 6), 2),
+                   stall(exit(), 5)});
+    REQUIRE(bench.run_timed() == GridState::Done);
+    CHECK(bench.hazards().empty());
+    CHECK(bench.word(0) == 1);
+}
+
+TEST_CASE("a lane that has not written a register does not wait for the lane that has") {
+    // Lane 0 loads; then the other lanes, which have not, use the register.
+    TimingBench bench;
+    bench.launch.block = {32, 1, 1};
+    bench.program({stall(s2r(0, 0x21), 4), stall(isetp(0, 0, 2, 0), 13), stall(mov(2, kDataLow), 6), stall(mov(3, 0), 6),
+                   stall(ldg(4, 2).guard(0), 2), stall(iadd(5, 4, 1), 4).guard(0, true), stall(exit(), 5)});
+    REQUIRE(bench.run_timed() == GridState::Done);
+    for (const Hazard& hazard : bench.hazards()) CHECK(hazard.what == "R0");  // S2R is not waited for
 }
 
 TEST_CASE("a barrier holds the quick warp until the slow one has come") {
