@@ -99,6 +99,7 @@ private:
         HardwareWaits waits(session, options_.wait_limit_ms);
         PlaybackOptions play;
         play.place = true;
+        play.clock = [&] { return session.system().now_ns(); };
         play.before = [&](u64) { return !session.guard().stopped(); };
         u64 index = 0;
         play.on_point = [&](Point& point) { check(index++, point); };

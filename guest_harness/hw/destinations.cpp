@@ -38,13 +38,27 @@ u64 surface_bytes(u32 block, u64 width_bytes, u64 height, u64 depth) {
     return round_up(width_bytes, kGobBytesX) * round_up(height, block_lines) * round_up(std::max<u64>(1, depth), block_depth);
 }
 
-void add_lines(std::vector<RangeSet::Range>& out, u64 at, u64 bytes, u64 lines, u64 pitch, u64 max_lines) {
+// A component of the destination keeps what it had.
+bool leaves_components(u32 remap) {
+    return ce::SET_REMAP_COMPONENTS_DST_X::get(remap) == ce::SET_REMAP_COMPONENTS_DST_X_NO_WRITE ||
+           ce::SET_REMAP_COMPONENTS_DST_Y::get(remap) == ce::SET_REMAP_COMPONENTS_DST_Y_NO_WRITE ||
+           ce::SET_REMAP_COMPONENTS_DST_Z::get(remap) == ce::SET_REMAP_COMPONENTS_DST_Z_NO_WRITE ||
+           ce::SET_REMAP_COMPONENTS_DST_W::get(remap) == ce::SET_REMAP_COMPONENTS_DST_W_NO_WRITE;
+}
+
+void add_lines(Destinations::Effect& out, u64 at, u64 bytes, u64 lines, u64 pitch, u64 max_lines) {
     if (bytes == 0 || lines == 0) return;
     if (lines > max_lines || pitch == bytes) {
-        out.push_back({at, at + (lines - 1) * pitch + bytes});
+        out.exact = out.exact && pitch <= bytes;
+        out.written.push_back({at, at + (lines - 1) * pitch + bytes});
         return;
     }
-    for (u64 line = 0; line < lines; ++line) out.push_back({at + line * pitch, at + line * pitch + bytes});
+    for (u64 line = 0; line < lines; ++line) out.written.push_back({at + line * pitch, at + line * pitch + bytes});
+}
+
+void add_surface(Destinations::Effect& out, u64 at, u64 bytes) {
+    out.exact = false;
+    out.written.push_back({at, at + bytes});
 }
 
 }  // namespace
@@ -178,11 +192,12 @@ void Destinations::launch_copy(const CopyState& state, u32 launch) {
                   (SET_REMAP_COMPONENTS_NUM_DST_COMPONENTS::get(state.remap) + 1);
     if (LAUNCH_DMA_DATA_TRANSFER_TYPE::get(launch) != LAUNCH_DMA_DATA_TRANSFER_TYPE_NONE) {
         Effect& made = effect("copy engine launch");
+        made.exact = LAUNCH_DMA_REMAP_ENABLE::get(launch) == 0 || !leaves_components(state.remap);
         const u64 lines = LAUNCH_DMA_MULTI_LINE_ENABLE::get(launch) != 0 ? state.lines : 1;
         if (LAUNCH_DMA_DST_MEMORY_LAYOUT::get(launch) == LAUNCH_DMA_DST_MEMORY_LAYOUT_PITCH)
-            add_lines(made.written, state.out, state.length * element, lines, state.pitch, kMaxLines);
+            add_lines(made, state.out, state.length * element, lines, state.pitch, kMaxLines);
         else
-            made.written.push_back({state.out, state.out + surface_bytes(state.block, state.width * element, state.height, state.depth)});
+            add_surface(made, state.out, surface_bytes(state.block, state.width * element, state.height, state.depth));
     }
     const u32 type = LAUNCH_DMA_SEMAPHORE_TYPE::get(launch);
     if (type == LAUNCH_DMA_SEMAPHORE_TYPE_NONE) return;
@@ -226,24 +241,31 @@ void Destinations::launch_inline(const InlineState& state, u32 launch) {
     using namespace gpu::nvc5c0;
     Effect& made = effect("inline transfer");
     if (LAUNCH_DMA_DST_MEMORY_LAYOUT::get(launch) == LAUNCH_DMA_DST_MEMORY_LAYOUT_PITCH)
-        add_lines(made.written, state.out, state.length, state.lines, state.pitch, kMaxLines);
+        add_lines(made, state.out, state.length, state.lines, state.pitch, kMaxLines);
     else
-        made.written.push_back({state.out, state.out + surface_bytes(state.block, state.width, state.height, state.depth)});
+        add_surface(made, state.out, surface_bytes(state.block, state.width, state.height, state.depth));
     if (LAUNCH_DMA_COMPLETION_TYPE::get(launch) != LAUNCH_DMA_COMPLETION_TYPE_RELEASE_SEMAPHORE) return;
     const bool timed = LAUNCH_DMA_SEMAPHORE_STRUCT_SIZE::get(launch) == LAUNCH_DMA_SEMAPHORE_STRUCT_SIZE_FOUR_WORDS;
     release("inline transfer's semaphore", state.semaphore, state.payload, timed ? kTimedBytes : kSemaphoreBytes, timed);
 }
 
 void Destinations::settle(u64 last) {
-    for (u64 i = 0; i <= last; ++i)
-        if (effects_[i].channel == effects_[last].channel) effects_[i].done = true;
+    for (u64 i = first_fresh_; i <= last; ++i) {
+        Effect& effect = effects_[i];
+        if (effect.done || effect.channel != effects_[last].channel) continue;
+        effect.done = true;
+        // What only some bytes of a surface replaced may still hold a time.
+        for (const RangeSet::Range& range : effect.written)
+            if (effect.exact) times_.remove(range);
+        for (const RangeSet::Range& range : effect.times) times_.add(range);
+    }
 }
 
 bool Destinations::saw(u64 process_address, u64 value) {
     std::optional<trace::WorkView::Place> place = view_.process_place(process_address);
     if (!place) return false;
     const std::vector<u64> addresses = view_.gpu_addresses(place->memory, place->offset);
-    for (u64 i = effects_.size(); i-- > 0;) {
+    for (u64 i = effects_.size(); i-- > first_fresh_;) {
         const Effect& effect = effects_[i];
         if (!effect.release_va || std::find(addresses.begin(), addresses.end(), *effect.release_va) == addresses.end()) continue;
         if (effect.payload != value) continue;
@@ -262,21 +284,23 @@ void Destinations::woken() {
 
 std::vector<RangeSet::Range> Destinations::take_settled() {
     std::vector<RangeSet::Range> out = collect(true);
-    for (Effect& effect : effects_)
-        if (effect.done) effect.told = true;
+    for (u64 i = first_fresh_; i < effects_.size(); ++i)
+        if (effects_[i].done) effects_[i].told = true;
+    while (first_fresh_ < effects_.size() && effects_[first_fresh_].told) ++first_fresh_;
     return out;
 }
 
 std::vector<RangeSet::Range> Destinations::collect(bool fresh_only) const {
     RangeSet set;
-    for (const Effect& effect : effects_) {
-        if (!effect.done || (fresh_only && effect.told)) continue;
-        for (const RangeSet::Range& range : effect.written) set.add(range);
-        for (const RangeSet::Range& range : effect.times) set.remove(range);
+    const u64 first = fresh_only ? first_fresh_ : 0;
+    for (u64 i = first; i < effects_.size(); ++i) {
+        if (!effects_[i].done || (fresh_only && effects_[i].told)) continue;
+        for (const RangeSet::Range& range : effects_[i].written) set.add(range);
     }
-    for (const Effect& effect : effects_) {
-        if (effect.done) continue;
-        for (const RangeSet::Range& range : effect.written) set.remove(range);
+    for (const RangeSet::Range& range : times_.ranges()) set.remove(range);
+    for (u64 i = first_fresh_; i < effects_.size(); ++i) {
+        if (effects_[i].done) continue;
+        for (const RangeSet::Range& range : effects_[i].written) set.remove(range);
     }
     return set.ranges();
 }

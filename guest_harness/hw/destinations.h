@@ -40,11 +40,12 @@ public:
         std::string what;     // "copy engine launch", for people
         std::vector<RangeSet::Range> written;
         std::vector<RangeSet::Range> times;  // written with times
+        bool exact = true;                   // every byte of `written` is; false: some bytes of a surface
         std::optional<u64> release_va;       // of a semaphore release
         u64 payload = 0;
         bool interrupt = false;
         bool done = false;
-        bool told = false;  // taken by take_settled()
+        bool told = false;                   // taken by take_settled()
     };
 
     // Every event of the trace, in order.
@@ -123,6 +124,8 @@ private:
     trace::WorkView view_;
     std::map<u32, Channel> channels_;
     std::vector<Effect> effects_;
+    RangeSet times_;       // memory that holds times: written with them and not overwritten since
+    u64 first_fresh_ = 0;  // effects before it were taken by take_settled()
     u64 event_ = 0;
     u32 channel_ = 0;
 };

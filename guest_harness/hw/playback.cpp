@@ -53,6 +53,11 @@ public:
         if (!finished) kernel_.fibers().cancel(fiber);
         if (!error.empty()) throw HostError(error);
         if (!finished && outcome_.stopped.empty()) stop(result.text);
+        if (!work_times_.empty()) {
+            auto middle = work_times_.begin() + static_cast<std::ptrdiff_t>(work_times_.size() / 2);
+            std::nth_element(work_times_.begin(), middle, work_times_.end());
+            outcome_.work_ns = *middle;
+        }
         outcome_.effects = destinations_.effects();
         outcome_.unsettled = destinations_.unsettled();
         outcome_.report = replies_.report();
@@ -202,6 +207,7 @@ private:
     // --- stores, registers, waits --------------------------------------------------------------------------------------------------
 
     void perform(const StoreBatch& batch) {
+        if (options_.clock) stored_at_ = options_.clock();
         for (const StoreBatch::Store& store : batch.stores)
             if (!driver_.store(store.address, store.data))
                 return stop(fmt::format("0x{:x} bytes at 0x{:x} cannot be stored", store.data.size(), store.address));
@@ -244,6 +250,8 @@ private:
         };
         if (!waits_.until(load))
             return stop(fmt::format("0x{:x} never becomes 0x{:x}: it holds 0x{:x}", poll.address, poll.new_value, value));
+        if (options_.clock && stored_at_ != 0 && work_times_.size() < kMaxTimes) work_times_.push_back(options_.clock() - stored_at_);
+        stored_at_ = 0;
         ++outcome_.submissions_awaited;
         if (destinations_.saw(poll.address, poll.new_value)) point(false);
     }
@@ -287,6 +295,9 @@ private:
     Replies replies_;
     MemoryView memory_view_;
     Destinations destinations_;
+    static constexpr std::size_t kMaxTimes = 1 << 20;
+    std::vector<u64> work_times_;
+    u64 stored_at_ = 0;
     bool rung_ = false;
     u64 number_ = 0;
     PlaybackOutcome outcome_;

@@ -40,6 +40,8 @@ struct PlaybackOptions {
     // Ask for the recorded GPU addresses where the driver would choose others.
     bool place = false;
     std::function<void(Point&)> on_point;
+    // Host time in ns, for measuring; empty: nothing is measured.
+    std::function<u64()> clock;
     // Before each event; false ends the playback.
     std::function<bool(u64 event)> before;
 };
@@ -49,6 +51,7 @@ struct PlaybackOutcome {
     u64 points = 0;
     u64 submissions_awaited = 0;
     u64 effects = 0;
+    u64 work_ns = 0;                 // median host time from the stores before a doorbell to the value that the process waited for
     u64 unsettled = 0;               // effects that the recorded process never waited for
     std::string stopped;             // why it ended early; empty: it did not
     std::optional<u64> stopped_at;   // at which event

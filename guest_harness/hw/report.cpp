@@ -35,6 +35,8 @@ std::vector<Row> rows_of(const Comparison& c) {
                                         c.submissions, c.real.effects, c.real.submissions_awaited, c.words_recoded)});
     rows.push_back({"memory", fmt::format("{} releases, {} ranges, {} bytes compared; {} ranges could not be read; {} effects never "
                                           "awaited", c.real.points, c.ranges, c.bytes, c.unread_ranges, c.real.unsettled)});
+    if (c.real.work_ns != 0)
+        rows.push_back({"time", fmt::format("{} ns from the stores before a doorbell to the awaited value (median)", c.real.work_ns)});
     rows.push_back({"left out", "timestamps of releases (rule: time); what the process never waited for"});
     if (!c.stopped.empty())
         rows.push_back({"stopped", fmt::format("at event {}: {}", c.real.stopped_at.value_or(c.real.events_played), c.stopped)});
@@ -83,6 +85,7 @@ std::string comparison_json(const Comparison& comparison) {
     object["effects"] = comparison.real.effects;
     object["effects_never_awaited"] = comparison.real.unsettled;
     object["words_recoded"] = comparison.words_recoded;
+    object["work_ns_median"] = comparison.real.work_ns;
     object["releases"] = comparison.real.points;
     object["ranges_compared"] = comparison.ranges;
     object["bytes_compared"] = comparison.bytes;

@@ -1,0 +1,219 @@
+// Random work that moves memory: copies by the copy engine (linear, with pitches, remapped, to and from block-linear surfaces), inline
+// transfers, host semaphores with and without reduction. One piece at a time, each awaited; nothing is checked here: whoever plays the
+// recording on two machines compares what each piece wrote. Arguments: how many, the seed of the choice, and, for measuring how long one
+// takes, the bytes of a plain copy to use for all of them.
+#include "guest_harness/guests/check.h"
+#include "guest_harness/guests/nvrm.h"
+
+enum { H_DEVICE = 0xcafe0001, H_SUBDEVICE, H_VASPACE, H_VIRTUAL, H_USERMODE, H_GROUP, H_SHARE, H_RING, H_USERD, H_NOTIFIER, H_PUSH,
+       H_HOST, H_VIDEO, H_CHANNEL, H_COMPUTE, H_COPY };
+enum { KIB = 1024, RING_ENTRIES = 64, PAGE_BYTES = 4 * KIB, PUSH_BYTES = 16 * KIB, BUFFER_BYTES = 512 * KIB,
+       VIRTUAL_BYTES = 64 * 1024 * KIB, USERMODE_BYTES = 64 * KIB };
+enum { AT_RING = 0, AT_PUSH = 0x10000, AT_HOST = 0x200000, AT_VIDEO = 0x400000 };
+// Each buffer: what is read, then what is written. The awaited semaphore is the last word of the pushbuffer's memory.
+enum { HALF = BUFFER_BYTES / 2, SEMAPHORE_AT = PUSH_BYTES - 16, PUSH_WORDS = (PUSH_BYTES - PAGE_BYTES) / 4 };
+
+// Methods of TURING_DMA_COPY_A and TURING_COMPUTE_A that nvrm.h does not need.
+enum { CE_SET_REMAP_CONST = 0x700, CE_SET_DST_BLOCK_SIZE = 0x70c, CE_SET_SRC_BLOCK_SIZE = 0x728, CC_LINE_LENGTH_IN = 0x180,
+       CC_LAUNCH_DMA = 0x1b0, CC_LOAD_INLINE_DATA = 0x1b4 };
+enum { SEM_REDUCTION = 6, SEM_64BIT = 1 << 24, SEM_TIMESTAMP = 1 << 25, SEM_UNSIGNED = 1u << 31, GOB_HEIGHT_FERMI_8 = 1 << 12 };
+
+static Rm rm;
+static volatile u64* ring;
+static volatile u8* userd;
+static volatile u32* push;
+static volatile u8* host;
+static volatile u32* doorbell_page;
+static u64 ring_va, push_va, host_va, video_va, cookie, random_state;
+static u32 token, push_used, push_begin, gp_put, awaited;
+
+static u32 below(u32 limit) {  // SplitMix64
+    random_state += 0x9e3779b97f4a7c15;
+    u64 z = random_state;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return (u32)((z ^ (z >> 31)) >> 32) % limit;
+}
+static u32 number(const char* text) {
+    u32 value = 0;
+    while (*text >= '0' && *text <= '9') value = value * 10 + (u32)(*text++ - '0');
+    return value;
+}
+
+static void* memory(NvHandle handle, u32 class, u64 bytes, int in_process, i64 at, u64* va) {
+    MemoryAllocation request = {.owner = rm.client, .size = bytes, .attr = class == NV01_MEMORY_SYSTEM ? NVOS32_ATTR_LOCATION_PCI : 0};
+    must("memory", rm_alloc(&rm, H_DEVICE, handle, class, &request, sizeof request));
+    void* address = 0;
+    if (in_process) must("  for the process", rm_map(&rm, H_DEVICE, handle, class == NV01_MEMORY_SYSTEM, bytes, 0, &address, &cookie));
+    if (at >= 0) must("  for the GPU", rm_map_dma(&rm, H_DEVICE, H_VIRTUAL, handle, bytes, (u64)at, va));
+    return address;
+}
+
+static void open_everything(void) {
+    rm.ctl = sys_open("/dev/nvidiactl");
+    must("driver version", rm_ask_version(&rm));
+    rm.gpu = sys_open("/dev/nvidia0");
+    i32 ctl = (i32)rm.ctl;
+    must("register descriptor", nv_ioctl(rm.gpu, NV_ESC_REGISTER_FD, &ctl, sizeof ctl) == 0 ? NV_OK : 1);
+    must("client", rm_alloc_short(&rm, 0, &rm.client, NV01_ROOT_CLIENT, 0, 0));
+    DeviceAllocation device = {.deviceId = 0, .hClientShare = rm.client};
+    must("device", rm_alloc(&rm, rm.client, H_DEVICE, NV01_DEVICE_0, &device, sizeof device));
+    u32 subdevice = 0;
+    NvHandle handle = H_SUBDEVICE;
+    must("subdevice", rm_alloc_short(&rm, H_DEVICE, &handle, NV20_SUBDEVICE_0, &subdevice, sizeof subdevice));
+    VaSpaceAllocation space = {0};
+    must("VA space", rm_alloc(&rm, H_DEVICE, H_VASPACE, FERMI_VASPACE_A, &space, sizeof space));
+    MemoryAllocation range = {.owner = rm.client, .flags = NVOS32_ALLOC_FLAGS_VIRTUAL, .size = VIRTUAL_BYTES, .hVASpace = H_VASPACE};
+    must("virtual range", rm_alloc(&rm, H_DEVICE, H_VIRTUAL, NV50_MEMORY_VIRTUAL, &range, sizeof range));
+    void* page = 0;
+    must("usermode object", rm_alloc(&rm, H_SUBDEVICE, H_USERMODE, TURING_USERMODE_A, 0, 0));
+    must("doorbell page", rm_map(&rm, H_SUBDEVICE, H_USERMODE, 0, USERMODE_BYTES, 0, &page, &cookie));
+    doorbell_page = page;
+    GroupAllocation group = {.hVASpace = H_VASPACE, .engineType = NV2080_ENGINE_TYPE_GR0};
+    must("channel group", rm_alloc(&rm, H_DEVICE, H_GROUP, KEPLER_CHANNEL_GROUP_A, &group, sizeof group));
+    ShareAllocation share = {.hVASpace = H_VASPACE};
+    must("context share", rm_alloc(&rm, H_GROUP, H_SHARE, FERMI_CONTEXT_SHARE_A, &share, sizeof share));
+    ring = memory(H_RING, NV01_MEMORY_LOCAL_USER, PAGE_BYTES, 1, AT_RING, &ring_va);
+    userd = memory(H_USERD, NV01_MEMORY_LOCAL_USER, PAGE_BYTES, 1, -1, 0);
+    for (u32 at = 0; at < 512; at += 4) *(volatile u32*)(userd + at) = 0;
+    memory(H_NOTIFIER, NV01_MEMORY_SYSTEM, PAGE_BYTES, 0, -1, 0);
+    push = memory(H_PUSH, NV01_MEMORY_SYSTEM, PUSH_BYTES, 1, AT_PUSH, &push_va);
+    host = memory(H_HOST, NV01_MEMORY_SYSTEM, BUFFER_BYTES, 1, AT_HOST, &host_va);
+    memory(H_VIDEO, NV01_MEMORY_LOCAL_USER, BUFFER_BYTES, 0, AT_VIDEO, &video_va);
+    ChannelAllocation channel = {.hObjectError = H_NOTIFIER, .gpFifoOffset = ring_va, .gpFifoEntries = RING_ENTRIES,
+                                 .hContextShare = H_SHARE, .hUserdMemory = {H_USERD}};
+    must("channel", rm_alloc(&rm, H_GROUP, H_CHANNEL, TURING_CHANNEL_GPFIFO_A, &channel, sizeof channel));
+    must("compute object", rm_alloc(&rm, H_CHANNEL, H_COMPUTE, TURING_COMPUTE_A, 0, 0));
+    CopyAllocation copy = {0, 0};
+    must("copy object", rm_alloc(&rm, H_CHANNEL, H_COPY, TURING_DMA_COPY_A, &copy, sizeof copy));
+    must("work submit token", rm_control(&rm, H_CHANNEL, NVC36F_CTRL_CMD_GPFIFO_GET_WORK_SUBMIT_TOKEN, &token, sizeof token));
+    must("schedule", rm_schedule(&rm, H_GROUP));
+}
+
+static void method(u32 subchannel, u32 first, u32 count, const u32* data) {
+    push[push_used++] = push_header(subchannel, first, count);
+    for (u32 index = 0; index < count; ++index) push[push_used++] = data[index];
+}
+#define METHOD(subchannel, first, ...) \
+    do { const u32 method_data[] = {__VA_ARGS__}; method(subchannel, first, sizeof method_data / 4, method_data); } while (0)
+#define HIGH(address) ((u32)((address) >> 32))
+#define LOW(address) ((u32)(address))
+
+static void semaphore(u64 at, u32 payload_low, u32 payload_high, u32 execute) {
+    METHOD(SUBCHANNEL_COPY, SEM_ADDR_LO, LOW(at), HIGH(at), payload_low, payload_high, execute);
+}
+
+// Submits what was pushed, behind it a release that the process waits for.
+static void submit_and_wait(void) {
+    semaphore(push_va + SEMAPHORE_AT, ++awaited, 0, SEM_EXECUTE_RELEASE | SEM_EXECUTE_RELEASE_WFI_EN);
+    ring[gp_put] = (u64)(push_used - push_begin) << 42 | (push_va + 4 * push_begin);
+    gp_put = (gp_put + 1) % RING_ENTRIES;
+    *(volatile u32*)(userd + USERD_GP_PUT) = gp_put;
+    __asm__ volatile("mfence" ::: "memory");
+    doorbell_page[USERMODE_NOTIFY_CHANNEL_PENDING / 4] = token;
+    while (push[SEMAPHORE_AT / 4] != awaited) __asm__ volatile("pause");
+    if (push_used > PUSH_WORDS) push_used = 0;
+    push_begin = push_used;
+}
+
+static u64 buffer(void) { return below(2) ? host_va : video_va; }
+
+static void launch(u64 from, u64 to, u32 pitch_in, u32 pitch_out, u32 length, u32 lines, u32 flags) {
+    METHOD(SUBCHANNEL_COPY, CE_OFFSET_IN_UPPER, HIGH(from), LOW(from), HIGH(to), LOW(to), pitch_in, pitch_out, length, lines);
+    METHOD(SUBCHANNEL_COPY, CE_LAUNCH_DMA, LAUNCH_NON_PIPELINED | LAUNCH_FLUSH | flags);
+}
+
+static void linear(void) {
+    u32 bytes = 1 + below(below(2) ? 300 : 20000);
+    launch(buffer() + below(HALF - bytes), buffer() + HALF + below(HALF - bytes), 0, 0, bytes, 1, LAUNCH_SRC_PITCH | LAUNCH_DST_PITCH);
+}
+
+static void pitched(void) {
+    u32 bytes = 1 + below(700), lines = 1 + below(40), in = bytes + below(200), out = bytes + below(200);
+    launch(buffer() + below(HALF - lines * in), buffer() + HALF + below(HALF - lines * out), in, out, bytes, lines,
+           LAUNCH_SRC_PITCH | LAUNCH_DST_PITCH | LAUNCH_MULTI_LINE);
+}
+
+// Elements of 1 to 4 components of 1 to 4 bytes, from components of the source, two constants, or left as they are.
+static void remapped(void) {
+    u32 size = 1 + below(4), sources = 1 + below(4), targets = 1 + below(4), elements = 1 + below(500), lines = 1 + below(8), map = 0;
+    for (u32 index = 0; index < 4; ++index) {
+        u32 choice = below(8);
+        map |= (choice < 4 ? below(sources) : choice < 6 ? choice : choice == 6 ? 6 : below(sources)) << 4 * index;
+    }
+    u32 in = elements * size * sources + below(64), out = elements * size * targets + below(64);
+    METHOD(SUBCHANNEL_COPY, CE_SET_REMAP_CONST, below(0x7fffffff), below(0x7fffffff),
+           map | (size - 1) << 16 | (sources - 1) << 20 | (targets - 1) << 24);
+    u64 align = size == 3 ? 1 : size;  // components lie on their own size
+    in = (u32)((in + align - 1) / align * align);
+    out = (u32)((out + align - 1) / align * align);
+    launch(buffer() + below((u32)((HALF - lines * in) / align)) * align,
+           buffer() + HALF + below((u32)((HALF - lines * out) / align)) * align, in, out, elements, lines,
+           LAUNCH_SRC_PITCH | LAUNCH_DST_PITCH | LAUNCH_MULTI_LINE | LAUNCH_REMAP);
+}
+
+// A rectangle of a surface whose blocks are 1 to 16 GOBs high.
+static void block_linear(int to_surface) {
+    u32 width = 64 * (1 + below(8)), height = 8 + below(120), length = 1 + below(width), lines = 1 + below(height);
+    u32 x = below(width - length + 1), y = below(height - lines + 1), block = below(5) << 4 | GOB_HEIGHT_FERMI_8;
+    METHOD(SUBCHANNEL_COPY, to_surface ? CE_SET_DST_BLOCK_SIZE : CE_SET_SRC_BLOCK_SIZE, block, width, height, 1, 0, y << 16 | x);
+    u64 surface = buffer() + (to_surface ? HALF : 0) + 4096 * below(8);
+    u32 pitch = length + below(100);
+    u64 plain = buffer() + (to_surface ? 0 : HALF) + below(HALF - lines * pitch);
+    launch(to_surface ? plain : surface, to_surface ? surface : plain, pitch, pitch, length, lines,
+           LAUNCH_MULTI_LINE | (to_surface ? LAUNCH_SRC_PITCH : LAUNCH_DST_PITCH));
+}
+
+static void inline_data(void) {
+    u32 words = 1 + below(60), bytes = words * 4 - below(4);
+    u64 to = buffer() + HALF + below(HALF - bytes);
+    METHOD(SUBCHANNEL_COMPUTE, CC_LINE_LENGTH_IN, bytes, 1, HIGH(to), LOW(to));
+    METHOD(SUBCHANNEL_COMPUTE, CC_LAUNCH_DMA, 0x11);  // DST_MEMORY_LAYOUT_PITCH, COMPLETION_TYPE_FLUSH_ONLY
+    push[push_used++] = 3u << 29 | words << 16 | SUBCHANNEL_COMPUTE << 13 | CC_LOAD_INLINE_DATA >> 2;  // one method, all words
+    for (u32 index = 0; index < words; ++index) push[push_used++] = below(0xffffffff);
+}
+
+static void host_semaphore(void) {
+    u64 at = buffer() + HALF + 16 * below(HALF / 16);
+    switch (below(4)) {
+        case 0: semaphore(at, below(0xffffffff), 0, SEM_EXECUTE_RELEASE | SEM_EXECUTE_RELEASE_WFI_EN); return;
+        case 1: semaphore(at, below(0xffffffff), below(0xffffffff), SEM_EXECUTE_RELEASE | SEM_64BIT); return;
+        case 2: semaphore(at, below(0xffffffff), 0, SEM_EXECUTE_RELEASE | SEM_TIMESTAMP); return;
+        default: semaphore(at, below(0xffff), 0, SEM_REDUCTION | SEM_UNSIGNED | below(8) << 27); return;
+    }
+}
+
+// Both halves of both buffers begin as the seed says, on every machine.
+static void fill_buffers(void) {
+    for (u32 at = 0; at < BUFFER_BYTES; at += 4) *(volatile u32*)(host + at) = below(0xffffffff);
+    METHOD(SUBCHANNEL_COMPUTE, SET_OBJECT, TURING_COMPUTE_A);
+    METHOD(SUBCHANNEL_COPY, SET_OBJECT, TURING_DMA_COPY_A);
+    launch(host_va, video_va, 0, 0, BUFFER_BYTES, 1, LAUNCH_SRC_PITCH | LAUNCH_DST_PITCH);
+    submit_and_wait();
+}
+
+int guest_main(int argc, char** argv) {
+    u32 count = argc > 1 ? number(argv[1]) : 100;
+    random_state = argc > 2 ? number(argv[2]) : 1;
+    open_everything();
+    fill_buffers();
+    u32 plain_bytes = argc > 3 ? number(argv[3]) : 0;
+    if (plain_bytes > HALF) fail("bytes of a plain copy", plain_bytes);
+    for (u32 index = 0; index < count; ++index) {
+        if (plain_bytes != 0) launch(host_va, video_va + HALF, 0, 0, plain_bytes, 1, LAUNCH_SRC_PITCH | LAUNCH_DST_PITCH);
+        else switch (below(8)) {
+            case 0: linear(); break;
+            case 1: pitched(); break;
+            case 2: case 3: remapped(); break;
+            case 4: block_linear(1); break;
+            case 5: block_linear(0); break;
+            case 6: inline_data(); break;
+            default: host_semaphore(); break;
+        }
+        submit_and_wait();
+    }
+    put_decimal(awaited);
+    put_text(" pieces of work awaited\n");
+    must("free client and all that is left", rm_free(&rm, rm.client, rm.client));
+    return 0;
+}
