@@ -79,7 +79,9 @@ void execute(const Options& options, Outcome& outcome) {
                        {"--faults", options.faults}, {"--engines", options.engines}});
     if (options.hw.wanted()) {
         refuse_on_hardware({{"--faults", options.faults}, {"--journal", options.journal}, {"--timeline", options.timeline},
-                            {"--engines", options.engines}, {"--goto", options.stop_before != kNoEvent ? "given" : ""}});
+                            {"--engines", options.engines}, {"--goto", options.stop_before != kNoEvent ? "given" : ""},
+                            {"--sass-trace", options.tools.sass_trace}, {"--check", options.tools.check},
+                            {"--break", options.tools.breaks}});
         return replay_on_hardware(options.hw, options.trace, options.end, outcome);
     }
     trace::PlayOptions play;
@@ -134,7 +136,8 @@ void execute(const Options& options, Outcome& outcome) {
     }
     trace::PlayOutcome result = trace::play(open, play);
     const SmTools::Result watched = tools.finish();
-    for (const std::string& note : watched.notes) tell("tu104sim: " + note + "\n");
+    end.notes.insert(end.notes.end(), watched.notes.begin(), watched.notes.end());
+    if (tools.stopped()) end.notes.push_back("stopped at a breakpoint: the rest of the trace is not compared");
     for (const std::string& found : watched.found) tell("found: " + found + "\n");
     // A breakpoint ends the replay before the recording's end.
     if (tools.stopped()) result.divergence.reset();

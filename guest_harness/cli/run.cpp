@@ -74,7 +74,9 @@ void execute(const Options& options, Outcome& outcome) {
     if (match.version != nullptr && !match.exact && !read_by_program) tell("tu104sim: " + match.text + "\n");
     if (options.hw.wanted()) {
         refuse_on_hardware({{"--faults", options.faults}, {"--record", options.record}, {"--journal", options.journal},
-                            {"--timeline", options.timeline}, {"--engines", options.engines}});
+                            {"--timeline", options.timeline}, {"--engines", options.engines},
+                            {"--sass-trace", options.tools.sass_trace}, {"--check", options.tools.check},
+                            {"--break", options.tools.breaks}});
         return run_on_hardware(options.hw, run, options.end, outcome);
     }
     std::vector<PlannedFault> plan;

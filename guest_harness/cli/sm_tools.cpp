@@ -119,7 +119,7 @@ struct SmTools::Impl {
     sm::GridObserver::Verdict hit(const sm::Step& step, const sm::Breakpoint& point) {
         // Once stopped, what still runs until the machine has noticed is of no interest.
         if (stopped) return sm::GridObserver::Verdict::Pause;
-        print(fmt::format("breakpoint {}0x{:x}, hit {}: {}", point.kernel.empty() ? "" : point.kernel + ":", point.pc,
+        tell(fmt::format("breakpoint {}0x{:x}, hit {}: {}", point.kernel.empty() ? "" : point.kernel + ":", point.pc,
                           point.hits, sm::describe_warp(step)));
         if (go_on) return sm::GridObserver::Verdict::Go;
         stopped = true;
@@ -167,6 +167,8 @@ bool SmTools::stopped() const { return impl_->stopped; }
 const std::vector<sm::GridObserver*>& SmTools::observers() const { return impl_->observers; }
 
 void SmTools::attach(Machine& machine) {
+    if (wants_timing() && !machine.gpu().spec().timing)
+        throw sim::HostError("--check hazards reads the SMs' clock; leave out --timing off");
     impl_->kernel = &machine.kernel();
     for (sm::GridObserver* observer : impl_->observers) gpu::observe_grids(machine.gpu(), *observer);
     const rm::DriverVersion* version = rm::find_version(machine.options().driver).version;
