@@ -127,6 +127,13 @@ std::optional<bool> parse_timing(const std::string& word) {
     return word == "on";
 }
 
+void write_whole(const std::string& path, const std::string& text) {
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    file << text;
+    file.close();
+    if (!file) throw sim::HostError(fmt::format("cannot write {} (is the disk full?)", path));
+}
+
 void add_end_options(Command& command, EndOptions& options) {
     command.flag("--digest-only", options.digest_only, "print nothing but the digest of the run");
     command.flag("--json", options.json, "print the end of the run as one JSON object");

@@ -192,7 +192,8 @@ void execute(const Options& options, Outcome& outcome) {
     const u64 span = last - first;  // one less than the seeds, which may be 2^64
     const SeedRange seeds{first + shard.first - 1, shard.second, (span - (shard.first - 1)) / shard.second + 1};
     if (seeds.count == 0 || seeds.count > kSeedsMax)
-        throw sim::HostError(fmt::format("--seeds {} is more than {} seeds at once; take a part, or --shard I/N", options.seeds, kSeedsMax));
+        throw sim::HostError(
+            fmt::format("--seeds {} is more than {} seeds at once; take a part, or --shard I/N", options.seeds, kSeedsMax));
     const std::string bytes = bytes_of(options.trace);
     std::set<std::string> reached;  // in a worker: what it has told; here: of all
     const auto work = [&](u64 seed) {
@@ -237,10 +238,10 @@ void add_explore(Program& program, Outcome& outcome) {
     Command sub = program.add("explore", "Replay a trace under many seeds and fault plans; say which seeds fail");
     sub.footer("Example:\n  tu104sim explore a.trace --seeds 0..999 --faults plan.txt --jobs 8");
     sub.option("trace", options->trace, "trace, binary or text");
-    sub.option("--seeds", options->seeds, "A..B, both included; default 0..99");
+    sub.option("--seeds", options->seeds, "A..B, both included");
     sub.option("--faults", options->faults, "fault plan, whose strikes follow from the seed; default: the recorded one");
     sub.option("--timing", options->timing, std::string(kTimingHelp) + "; default: as recorded");
-    sub.option("--jobs", options->jobs, "seeds at a time; default 1; changes nothing but the time");
+    sub.option("--jobs", options->jobs, "seeds at a time; changes nothing but the time");
     sub.option("--shard", options->shard, "I/N: only every Nth seed, beginning with the Ith");
     sub.flag("--probes", options->probes, "name the coverage probes that any seed reached");
     sub.flag("--points", options->points, "list the fault points that a plan can name");

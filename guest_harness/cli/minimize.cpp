@@ -155,8 +155,8 @@ void add_minimize(Program& program, Outcome& outcome) {
     sub.option("--seed", options->seed, "seed at which it fails; default: as recorded");
     sub.option("--faults", options->faults, "fault plan under which it fails; default: as recorded");
     sub.option("-o,--output", options->output, "file for the small trace", Need::Required);
-    sub.option("--seconds", options->seconds, "a replay that takes longer hangs; default 20");
-    sub.option("--tries", options->tries, "replays at most; default 20000");
+    sub.option("--seconds", options->seconds, "a replay that takes longer hangs");
+    sub.option("--tries", options->tries, "replays at most");
     sub.action([options, &outcome] { execute(*options, outcome); });
 }
 

@@ -1,7 +1,5 @@
-// tu104sim report: one page about a trace. Also the file of --timeline.
+// tu104sim report: one page about a trace.
 #include <fmt/format.h>
-
-#include <fstream>
 
 #include "guest_harness/cli/command.h"
 #include "guest_harness/timeline.h"
@@ -9,13 +7,6 @@
 #include "sim/time_text.h"
 
 namespace harness::cli {
-
-void write_whole(const std::string& path, const std::string& text) {
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file << text;
-    file.close();
-    if (!file) throw sim::HostError(fmt::format("cannot write {}", path));
-}
 
 namespace {
 

@@ -1,37 +1,20 @@
 // tu104sim corpus: verdicts, JSON and exit codes on a corpus of one case.
 #include <doctest/doctest.h>
 
-#include <sys/wait.h>
-
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/command_line.h"
 #include "tests/support/packed_data.h"
 #include "tests/support/trace_samples.h"
 
+using test_support::Finished;
+
 namespace {
 
-struct Finished {
-    int exit_code = -1;
-    std::string output;  // standard output and standard error
-};
+Finished corpus(const std::string& arguments) { return test_support::tu104sim("corpus " + arguments); }
 
-Finished corpus(const std::string& arguments) {
-    const std::string command = std::string("'") + TU104SIM_BINARY_DIR + "/tu104sim' corpus " + arguments + " 2>&1";
-    Finished out;
-    std::FILE* pipe = popen(command.c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    char buffer[4096];
-    for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) out.output.append(buffer, got);
-    const int status = pclose(pipe);
-    if (WIFEXITED(status)) out.exit_code = WEXITSTATUS(status);
-    return out;
-}
-
-bool has(const Finished& done, std::string_view text) {
-    return done.output.find(text) != std::string::npos;
-}
+bool has(const Finished& done, std::string_view text) { return done.says(text); }
 
 // A folder with every case, the cubins, and hardware's results; `change` may damage the results.
 template <typename Change>

@@ -1,13 +1,13 @@
 // tu104sim explore as people type it: the seeds of a range, jobs, shards, fault plans, and what is refused.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
+
+#include "tests/support/command_line.h"
 
 namespace {
 
@@ -17,14 +17,8 @@ struct Finished {
 };
 
 Finished tu104sim(const std::string& arguments) {
-    std::string command = std::string("'") + TU104SIM_BINARY_DIR + "/tu104sim' " + arguments + " 2>&1";
-    Finished done;
-    std::FILE* pipe = popen(command.c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    char buffer[4096];
-    for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) done.text.append(buffer, got);
-    done.code = WEXITSTATUS(pclose(pipe));
-    return done;
+    test_support::Finished done = test_support::tu104sim(arguments);
+    return {done.exit_code, done.output + done.errors};
 }
 
 struct Folder {
@@ -61,15 +55,16 @@ TEST_CASE("explore: every seed of the range, the same text for any number of job
 
     // A worker that has played other seeds before leaves nothing to the next: alone, a seed says the same.
     for (int seed : {1, 4, 6}) {
-        const std::string alone = tu104sim(fmt::format("explore '{}' --seeds {} --faults '{}'", trace, seed, folder.file("plan"))).text;
+        const std::string plan = folder.file("plan");
+        const std::string alone = tu104sim(fmt::format("explore '{}' --seeds {} --faults '{}'", trace, seed, plan)).text;
         CHECK(planned.text.find(alone.substr(0, alone.find("\n") + 1)) != std::string::npos);
     }
 }
 
 TEST_CASE("explore: a mistake is said once, with exit code 2") {
     Folder folder;
-    for (std::string arguments : {"--seeds 5..2 x", "--seeds one x", "--shard 3/2 x", "--jobs 0 x", "--jobs 257 x", "--seeds 0..18446744073709551615 x",
-                                  "--seeds 0..99999999 --shard 1/2 x", "'/nonexistent.trace'", ""}) {
+    for (std::string arguments : {"--seeds 5..2 x", "--seeds one x", "--shard 3/2 x", "--jobs 0 x", "--jobs 257 x",
+                                  "--seeds 0..18446744073709551615 x", "--seeds 0..99999999 --shard 1/2 x", "'/nonexistent.trace'", ""}) {
         CAPTURE(arguments);
         Finished done = tu104sim("explore " + arguments);
         CHECK(done.code == 2);

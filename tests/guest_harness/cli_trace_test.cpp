@@ -1,36 +1,19 @@
 // The trace subcommands through the program itself: output and exit codes.
 #include <doctest/doctest.h>
 
-#include <sys/wait.h>
-
-#include <cstdio>
 #include <limits>
 
 #include "guest_harness/trace/text.h"
+#include "tests/support/command_line.h"
 #include "tests/support/trace_samples.h"
 
 using namespace harness::trace;
+using test_support::Finished;
+using test_support::tu104sim;
 
 namespace {
 
-struct Finished {
-    int exit_code = -1;
-    std::string output;  // standard output and standard error
-};
-
-Finished tu104sim(const std::string& arguments) {
-    std::string command = std::string("'") + TU104SIM_BINARY_DIR + "/tu104sim' " + arguments + " 2>&1";
-    Finished out;
-    std::FILE* pipe = popen(command.c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    char buffer[4096];
-    for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) out.output.append(buffer, got);
-    int status = pclose(pipe);
-    if (WIFEXITED(status)) out.exit_code = WEXITSTATUS(status);
-    return out;
-}
-
-bool has(const Finished& done, std::string_view text) { return done.output.find(text) != std::string::npos; }
+bool has(const Finished& done, std::string_view text) { return done.says(text); }
 
 // A file that holds the sample, as the given bytes.
 std::string sample_file(const std::string& name, const std::string& bytes) {

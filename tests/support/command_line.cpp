@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <stdexcept>
 
 #include "tests/support/trace_samples.h"
@@ -21,8 +22,9 @@ Finished tu104sim(const std::string& arguments) {
     for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) out.output.append(buffer, got);
     const int status = pclose(pipe);
     if (WIFEXITED(status)) out.exit_code = WEXITSTATUS(status);
-    out.errors = read_file(errors);
-    std::remove(errors.c_str());
+    // A command that sends its standard error elsewhere leaves no file.
+    if (std::filesystem::exists(errors)) out.errors = read_file(errors);
+    std::filesystem::remove(errors);
     return out;
 }
 
