@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "rm/versions.h"
 
@@ -28,6 +29,8 @@ std::string track_name(const JournalRecord& record) {
     std::string_view name = record.type->name;
     if (field(*record.type, "tid") >= 0) return fmt::format("process {} thread {}", word(record, "pid"), word(record, "tid"));
     if (name.starts_with("rpc") || name.starts_with("gsp")) return "firmware";
+    if (name == "runlist_submit") return fmt::format("runlist {}", word(record, "runlist"));
+    if (name == "kernel_launch" || name == "qmd_refused") return "graphics engine";
     if (name == "ce_launch") return fmt::format("copy engine {}", word(record, "engine"));
     if (field(*record.type, "chid") >= 0) return fmt::format("channel {}", word(record, "chid"));
     if (field(*record.type, "pid") >= 0) return fmt::format("process {} memory", word(record, "pid"));
@@ -52,7 +55,8 @@ u32 Timeline::track(const std::string& name) {
     return it->second;
 }
 
-void Timeline::on_record(const JournalRecord& record, std::span<const u8>) {
+void Timeline::on_record(const JournalRecord& record, std::span<const u8> payload) {
+    work_.on_record(record, payload, slices_.size());
     Slice slice;
     slice.name = record.type->name;
     slice.begin = slice.end = record.time;
@@ -76,7 +80,13 @@ void Timeline::on_record(const JournalRecord& record, std::span<const u8>) {
     slice.track = track(track_name(record));
     for (std::size_t i = 0; i < record.type->fields.size(); ++i)
         slice.args.emplace_back(record.type->fields[i], record.words[i]);
+    // What a PBDMA has done with an entry shows on the runlist that it serves, too.
+    const bool entry = record.type->name == "gp_entry";
+    Slice on_runlist = slice;
     slices_.push_back(std::move(slice));
+    if (!entry) return;
+    on_runlist.track = track(fmt::format("runlist {} PBDMA", word(record, "runlist")));
+    slices_.push_back(std::move(on_runlist));
 }
 
 void Timeline::on_note(SimTime time, std::string_view text) { notes_.push_back({time, std::string(text)}); }
@@ -88,15 +98,30 @@ std::string Timeline::perfetto() const {
         out += fmt::format(",\n{{\"ph\":\"M\",\"pid\":1,\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":{}}}}}", i + 1,
                            quoted(tracks_[i]));
     }
-    for (const Slice& slice : slices_) {
+    const std::vector<WorkFlows::Stop> stops = work_.stops();
+    // A flow goes from slice to slice, so what it passes is a slice without length, not an instant.
+    std::set<std::size_t> passed;
+    for (const WorkFlows::Stop& stop : stops) passed.insert(stop.slice);
+    for (std::size_t number = 0; number < slices_.size(); ++number) {
+        const Slice& slice = slices_[number];
         std::string args;
         // Words are shown as hexadecimal text: a JSON number does not hold 64 bits.
         for (const auto& [name, value] : slice.args) args += fmt::format("{}\"{}\":\"0x{:x}\"", args.empty() ? "" : ",", name, value);
-        bool instant = slice.begin == slice.end;
+        bool instant = slice.begin == slice.end && passed.count(number) == 0;
         std::string shape = instant ? std::string("\"ph\":\"i\",\"s\":\"t\"")
                                     : fmt::format("\"ph\":\"X\",\"dur\":{}", microseconds(slice.end - slice.begin));
         out += fmt::format(",\n{{{},\"pid\":1,\"tid\":{},\"ts\":{},\"name\":{},\"args\":{{{}}}}}", shape, slice.track + 1,
                            microseconds(slice.begin), quoted(slice.name), args);
+    }
+    for (const WorkFlows::Stop& stop : stops) {
+        static constexpr std::string_view kShapes[] = {"\"ph\":\"s\"", "\"ph\":\"t\",\"bp\":\"e\"", "\"ph\":\"f\",\"bp\":\"e\""};
+        out += fmt::format(",\n{{{},\"cat\":\"work\",\"name\":\"work\",\"id\":{},\"pid\":1,\"tid\":{},\"ts\":{}}}",
+                           kShapes[static_cast<std::size_t>(stop.kind)], stop.flow + 1, slices_[stop.slice].track + 1,
+                           microseconds(stop.time));
+    }
+    for (const WorkFlows::Occupancy& ring : work_.occupancy()) {
+        out += fmt::format(",\n{{\"ph\":\"C\",\"pid\":1,\"ts\":{},\"name\":\"ring of channel {}\",\"args\":{{\"entries\":{}}}}}",
+                           microseconds(ring.time), ring.chid, ring.entries);
     }
     for (const Note& note : notes_) {
         out += fmt::format(",\n{{\"ph\":\"i\",\"s\":\"g\",\"pid\":1,\"tid\":0,\"ts\":{},\"name\":{}}}", microseconds(note.time),

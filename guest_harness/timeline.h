@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "guest_harness/timeline_work.h"
 #include "sim/journal.h"
 
 namespace harness {
@@ -34,7 +35,7 @@ public:
     const std::vector<Slice>& slices() const { return slices_; }  // in the order in which they ended
     const std::vector<Note>& notes() const { return notes_; }
 
-    // Trace-event JSON. The same run gives the same bytes.
+    // Trace-event JSON: slices, the flows of work, and a counter of entries for each ring. The same run gives the same bytes.
     std::string perfetto() const;
 
 private:
@@ -44,6 +45,7 @@ private:
     std::vector<Slice> slices_;
     std::vector<Note> notes_;
     std::map<u64, SimTime> requests_;  // to the firmware, by sequence number
+    WorkFlows work_;
 };
 
 // What a report says besides the timeline.
