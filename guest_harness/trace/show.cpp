@@ -9,6 +9,7 @@
 #include "guest_harness/trace/describe.h"
 #include "guest_harness/trace/field_text.h"
 #include "guest_harness/trace/hex.h"
+#include "guest_harness/trace/launch_view.h"
 #include "guest_harness/trace/macro_view.h"
 #include "guest_harness/trace/names.h"
 #include "guest_harness/trace/pushbuffer.h"
@@ -101,16 +102,21 @@ private:
         auto [decoder, added] = decoders_.try_emplace(submit.channel, submit.channel_class);
         std::string text;
         PushbufferDecoder::Sink sink;
+        LaunchView& launches = launches_[submit.channel];
+        // Submissions outside the window leave state, too.
+        sink.method = [&launches](const MethodWord& word) { launches.add(word); };
         if (shown) {
             sink.header = [&text](const HeaderWord& header) {
                 text += fmt::format("          {:>5} {:08x}  {}\n", header.at, header.word, header.text);
             };
             MacroView& macros = macros_[submit.channel];
-            sink.method = [&text, &macros](const MethodWord& word) {
+            sink.method = [&text, &macros, &launches](const MethodWord& word) {
                 text += fmt::format("          {:>5} {:08x}    {:04X} {}\n", word.at, word.data, word.class_id,
                                     describe_method(word));
                 std::string instruction = macros.add(word);
                 if (!instruction.empty()) text += fmt::format("                             macro {}\n", instruction);
+                std::string launch = launches.add(word);
+                if (!launch.empty()) text += fmt::format("                             = {}\n", launch);
             };
         }
         if (!decoder->second.decode(submit.words, sink) && shown) text += "          the words end inside a method's data\n";
@@ -123,6 +129,7 @@ private:
     WorkView work_;
     std::map<u32, PushbufferDecoder> decoders_;
     std::map<u32, MacroView> macros_;
+    std::map<u32, LaunchView> launches_;
 };
 
 }  // namespace
