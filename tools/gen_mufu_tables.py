@@ -100,43 +100,50 @@ def main():
     report("lg2_3f000000", fixed_to_float((1 << FIXED) - f)[:-4096], z["lg2_3f000000"][:-4096] & 0x7fffffff)
 
     # Quarter wave of the sine: the instruction takes turns, measured through the compiler's multiplication by 1 / (2 pi).
+    # Results are a function of floor(turns * 2^25) exactly, and the second quarter is the first by complement.
+    quarter = 1 << 23
+
     def turns(base):
         x = (np.arange(1 << 23, dtype=np.uint64) + base).astype(np.uint32)
         p = ((x & 0x7fffff) | 0x800000).astype(np.uint64) * np.uint64(0xa2f983)   # mantissa of 0x3e22f983
         e = int(base >> 23) - 127 + (0x3e22f983 >> 23) - 127
         # Truncation to 24 bits.
         big = (p >> np.uint64(47)) != 0
-        t = np.where(big, p >> np.uint64(24), p >> np.uint64(23))
-        return np.ldexp(t.astype(np.float64), e + np.where(big, 1, 0) - 23)
+        t = np.where(big, p >> np.uint64(24), p >> np.uint64(23)).astype(np.int64)
+        shift = e + np.where(big, 1, 0) - 23 + 25
+        return np.where(shift >= 0, t << np.maximum(shift, 0), t >> np.maximum(-shift, 0))
 
-    def sine_samples():
-        ts, vs = [], []
-        for base, name, sine in ((0x3f000000, "sin_3f000000", True), (0x3f800000, "sin_3f800000", True),
-                                 (0x3f800000, "cos_3f800000", False), (0x3c800000, "sin_3c800000", True)):
-            u = turns(base)
-            value = as_float(z[name])
-            keep = u < 0.25
-            t = u if sine else 0.25 - u
-            ts.append(t[keep])
-            vs.append(value[keep] + half_ulp(value[keep]))
-        return np.concatenate(ts), np.concatenate(vs)
-    t, value = sine_samples()
-    table = []
+    wave, known = np.zeros(quarter, dtype=np.uint32), np.zeros(quarter, dtype=bool)
+    for name in z.files:
+        if not name.startswith(("sin_", "cos_")):
+            continue
+        t = turns(int(name.split("_")[1], 16)) + (quarter if name.startswith("cos_") else 0)
+        folded = t & (2 * quarter - 1)
+        folded = np.where(folded >= quarter, 2 * quarter - 1 - folded, folded)
+        wave[folded] = z[name] & 0x7fffffff
+        known[folded] = True
+    n = quarter // 64
+    table, right = [], 0
     for s in range(64):
-        lo, hi = s / 256, (s + 1) / 256
-        keep = (t >= lo) & (t < hi)
-        x = (t[keep] - lo) * 256
-        a = np.c_[np.ones(len(x)), x, x * x]
-        c = np.linalg.lstsq(a, value[keep], rcond=None)[0]
-        table.append(quantize(c * 2.0 ** FIXED, "fixed", 24))
+        part, x = slice(s * n, (s + 1) * n), np.arange(n)
+        keep = known[part]
+        value = as_float(wave[part])
+        value = (value + np.where(value >= 1, 0, half_ulp(value))) * 2.0 ** (FIXED + COEFFICIENT["fixed"])
+        if s == 0:
+            # The first values are whole multiples of one number.
+            slope = 0xC912 << 14
+            square = x * x / n
+            keep[0] = False
+            bend = ((value - slope * x) * square)[keep].sum() / (square * square)[keep].sum()
+            table.append([0, slope, int(round(bend))])
+        else:
+            a = np.c_[np.ones(n), x / n, (x / n) ** 2][keep]
+            c = np.linalg.lstsq(a, value[keep], rcond=None)[0]
+            table.append([int(round(c[0])), int(round(c[1] / n)), int(round(c[2] / n))])
+        got = fixed_to_float(np.clip(evaluate("fixed", np.array([table[-1]]), np.zeros(n, dtype=int), x, 17), 0, 1 << FIXED))
+        right += np.count_nonzero((got == wave[part])[keep])
     rows["SIN"] = table
-    for base, name in ((0x3f000000, "sin_3f000000"), (0x3f800000, "sin_3f800000"), (0x3c800000, "sin_3c800000")):
-        u = turns(base)
-        keep = u < 0.25
-        fixed = np.floor(u * 2.0 ** 32).astype(np.int64)   # 6 bits of segment and 24 of x below the quarter's two
-        sine = evaluate("fixed", table, (fixed >> 24)[keep], (fixed & 0xffffff)[keep], 24)
-        got = fixed_to_float(np.minimum(np.maximum(sine, 0), 1 << FIXED))
-        report(name, got, z[name][keep])
+    print(f"sine by quarter {'':8} equal {right / np.count_nonzero(known) * 100:6.2f} %")
 
     # Hyperbolic tangent, 16 segments for each power of two from 2^-10 to 8.
     table = []
