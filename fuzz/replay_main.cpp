@@ -31,7 +31,8 @@ constexpr std::size_t kInputBytesMax = 1 << 20;
 int usage(std::FILE* out, int code) {
     std::fprintf(
         out,
-        "usage: fuzz_replay --list | TARGET [--mutate N] [--seed S] [--self-test | --outcomes] [--rows] "
+        "usage: fuzz_replay --list | TARGET --dictionary | TARGET [--mutate N] [--seed S] [--self-test | --outcomes] "
+        "[--rows] "
         "FILE|FOLDER...\n"
         "Runs each file, then N mutations of them, whose random numbers begin at S. A folder means its files.\n"
         "--self-test runs each input again, after another and with saves and loads in the middle, and compares\n"
@@ -77,6 +78,19 @@ bool collect(const std::string& name, std::vector<Bytes>& inputs) {
     return true;
 }
 
+// In the form that libFuzzer and AFL++ read.
+int print_dictionary(const fuzz::Target& target) {
+    fuzz::each_dictionary_word(
+        target,
+        [](void*, std::string_view name, std::span<const sim::u8> word) {
+            std::printf("# %.*s\n\"", static_cast<int>(name.size()), name.data());
+            for (sim::u8 byte : word) std::printf("\\x%02x", unsigned{byte});
+            std::printf("\"\n");
+        },
+        nullptr);
+    return 0;
+}
+
 // Runs inputs; in a self-test each a second time, after the one before it.
 class Runner {
 public:
@@ -114,6 +128,8 @@ int run(int argc, char** argv) {
         return 0;
     }
     if (argc == 2 && std::strcmp(argv[1], "--help") == 0) return usage(stdout, 0);
+    if (argc == 3 && std::strcmp(argv[2], "--dictionary") == 0 && fuzz::find_target(argv[1]) != nullptr)
+        return print_dictionary(*fuzz::find_target(argv[1]));
     if (argc < 3) return usage(stderr, 2);
     const fuzz::Target* target = fuzz::find_target(argv[1]);
     if (target == nullptr) {

@@ -74,6 +74,8 @@ struct SparseMemory::Impl {
     Digest128& page_digest(u64 number) { return reinterpret_cast<Digest128*>(page_digests.bytes())[number]; }
 
     void populate_blocks(u64 first, u64 last);
+    // As new, but with its host memory. False: too much was written for that to be worth while.
+    bool wipe();
     void refresh_digest();
     void save_page(u64 number);
     void restore_page(u64 number);
@@ -89,6 +91,7 @@ struct SparseMemory::Impl {
 
     std::unique_ptr<Reservation> saved;  // the checkpoint, page by page at the same offsets
     std::unique_ptr<PageSet> saved_nonzero;
+    class Spares;
 };
 
 void SparseMemory::Impl::populate_blocks(u64 first, u64 last) {
@@ -101,6 +104,51 @@ void SparseMemory::Impl::populate_blocks(u64 first, u64 last) {
         block = end;
     }
 }
+
+bool SparseMemory::Impl::wipe() {
+    constexpr u64 kPagesMax = 8192;
+    nonzero.insert_all(undigested);
+    u64 count = 0;
+    nonzero.for_each([&count](u64) { ++count; });
+    if (count > kPagesMax) return false;
+    nonzero.for_each([this](u64 number) { std::memset(page(number), 0, kPageBytes); });
+    for (PageSet* pages : {&undigested, &nonzero, &unsaved}) pages->clear();
+    sum = {};
+    last_marked = kNoPage;
+    saved.reset();
+    saved_nonzero.reset();
+    return true;
+}
+
+// Memories of machines that are gone, wiped, for those to come: a process that runs one machine after another takes page
+// faults for the first only. They were most of the time of a short replay.
+class SparseMemory::Impl::Spares {
+public:
+    static Spares& instance() {
+        static Spares spares;
+        return spares;
+    }
+    std::unique_ptr<Impl> take(u64 bytes) {
+        for (auto it = spares_.begin(); it != spares_.end(); ++it) {
+            if (it->bytes != bytes) continue;
+            std::unique_ptr<Impl> found = std::move(it->memory);
+            spares_.erase(it);
+            return found;
+        }
+        return nullptr;
+    }
+    void give(u64 bytes, std::unique_ptr<Impl> memory) {
+        if (spares_.size() < kSparesMax && memory->wipe()) spares_.push_back({bytes, std::move(memory)});
+    }
+
+private:
+    static constexpr std::size_t kSparesMax = 4;
+    struct Spare {
+        u64 bytes;
+        std::unique_ptr<Impl> memory;
+    };
+    std::vector<Spare> spares_;
+};
 
 void SparseMemory::Impl::refresh_digest() {
     undigested.for_each([this](u64 number) {
@@ -141,10 +189,11 @@ void SparseMemory::Impl::restore_page(u64 number) {
 
 SparseMemory::SparseMemory(std::string name, u64 bytes) : name_(std::move(name)), bytes_(bytes) {
     SIM_CHECK(bytes > 0 && bytes % kPageBytes == 0, name_, bytes);
-    impl_ = std::make_unique<Impl>(name_, bytes);
+    impl_ = Impl::Spares::instance().take(bytes);
+    if (impl_ == nullptr) impl_ = std::make_unique<Impl>(name_, bytes);
 }
 
-SparseMemory::~SparseMemory() = default;
+SparseMemory::~SparseMemory() { Impl::Spares::instance().give(bytes_, std::move(impl_)); }
 
 void SparseMemory::mark_range(u64 address, u64 bytes) {
     if (bytes == 0) return;

@@ -261,3 +261,27 @@ TEST_CASE("page sets: ranges, order, erasure") {
 }
 
 }  // namespace
+
+TEST_CASE("sparse memory: one made where another was is zero, has no digest and no checkpoint of it") {
+    constexpr u64 kBytes = 1 << 20;
+    sim::Digest128 empty;
+    {
+        sim::SparseMemory first("first", kBytes);
+        empty = first.digest();
+        first.write_u64(8, 5);
+        first.checkpoint();
+        first.write_u64(4096 * 7 + 16, 9);
+        first.digest();
+        first.write_u64(4096 * 9, 1);
+    }
+    sim::SparseMemory second("second", kBytes);
+    CHECK(second.digest() == empty);
+    CHECK(second.nonzero_pages().empty());
+    for (u64 at = 0; at < kBytes; at += 8) REQUIRE(second.read_u64(at) == 0);
+    second.write_u64(4096 * 7, 3);
+    second.checkpoint();
+    second.write_u64(4096 * 7, 4);
+    second.restore();
+    CHECK(second.read_u64(4096 * 7) == 3);
+    CHECK(second.nonzero_pages() == std::vector<u64>{7});
+}
