@@ -1,5 +1,5 @@
-// Three visitors over words without names: keep what is there, compare it with what was kept, load what differs. The state never
-// leaves the process, so nothing is checked but that both sides agree.
+// Three visitors over words without names: keep what is there, compare it with what was kept, load what differs. The
+// state never leaves the process, so nothing is checked but that both sides agree.
 #include "sim/undo.h"
 
 #include <cstring>
@@ -11,7 +11,9 @@
 namespace sim {
 namespace {
 
-constexpr std::size_t words_for(std::size_t bytes) { return (bytes + sizeof(u64) - 1) / sizeof(u64); }
+constexpr std::size_t words_for(std::size_t bytes) {
+    return (bytes + sizeof(u64) - 1) / sizeof(u64);
+}
 
 class InPlaceVisitor : public StateVisitor {
 public:
@@ -81,7 +83,8 @@ public:
     void raw_field(void* data, std::size_t bytes) override {
         if (differs_) return;
         const std::size_t count = words_for(bytes);
-        differs_ = count > words_.size() - cursor_ || (bytes != 0 && std::memcmp(words_.data() + cursor_, data, bytes) != 0);
+        differs_ =
+            count > words_.size() - cursor_ || (bytes != 0 && std::memcmp(words_.data() + cursor_, data, bytes) != 0);
         cursor_ += count;
     }
     bool begin_part(std::string_view) override {

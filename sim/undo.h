@@ -10,7 +10,8 @@
 
 namespace sim {
 
-// Where a part's words lie in the saved state. Parts are numbered in the order of their visit, owners before what they own.
+// Where a part's words lie in the saved state. Parts are numbered in the order of their visit, owners before what they
+// own.
 struct UndoPart {
     std::size_t begin = 0;  // first word
     std::size_t end = 0;    // behind the last word, of parts within it too
@@ -20,8 +21,8 @@ struct UndoPart {
 
 class Undo {
 public:
-    // Preconditions: as for Snapshot::save; every memory is in one Undo at most, which takes its checkpoint. The components
-    // outlive the Undo, and visit the same parts in the same order whenever they are asked.
+    // Preconditions: as for Snapshot::save; every memory is in one Undo at most, which takes its checkpoint. The
+    // components outlive the Undo, and visit the same parts in the same order whenever they are asked.
     explicit Undo(StateList& components);
 
     // Exactly the state that the constructor saw. Precondition: no fiber is suspended.

@@ -56,22 +56,48 @@ struct EveryForm {
     }
     void change(RandomStream& random) {
         switch (random.below(13)) {
-            case 0: word = random.next(); break;
-            case 1: flag = !flag; break;
-            case 2: text.assign(random.below(20), 'x'); break;
-            case 3: bytes.resize(random.below(30), 7); break;
-            case 4: words.resize(random.below(30), 9); break;
-            case 5: bits.resize(random.below(30), true); break;
-            case 6: fixed[random.below(5)] = static_cast<u16>(random.next()); break;
-            case 7: elements[random.below(2)].text += "y"; break;
-            case 8: list.resize(random.below(6)); break;
-            case 9: queue.push_back(random.next()); break;
-            case 10:
-                if (maybe) maybe.reset();
-                else maybe = 5;
+            case 0:
+                word = random.next();
                 break;
-            case 11: set.insert(static_cast<u32>(random.below(9))); break;
-            default: map[static_cast<u32>(random.below(9))].a += 1; break;
+            case 1:
+                flag = !flag;
+                break;
+            case 2:
+                text.assign(random.below(20), 'x');
+                break;
+            case 3:
+                bytes.resize(random.below(30), 7);
+                break;
+            case 4:
+                words.resize(random.below(30), 9);
+                break;
+            case 5:
+                bits.resize(random.below(30), true);
+                break;
+            case 6:
+                fixed[random.below(5)] = static_cast<u16>(random.next());
+                break;
+            case 7:
+                elements[random.below(2)].text += "y";
+                break;
+            case 8:
+                list.resize(random.below(6));
+                break;
+            case 9:
+                queue.push_back(random.next());
+                break;
+            case 10:
+                if (maybe)
+                    maybe.reset();
+                else
+                    maybe = 5;
+                break;
+            case 11:
+                set.insert(static_cast<u32>(random.below(9)));
+                break;
+            default:
+                map[static_cast<u32>(random.below(9))].a += 1;
+                break;
         }
     }
 };
@@ -101,11 +127,21 @@ struct Undone {
     }
     void change(RandomStream& random) {
         switch (random.below(5)) {
-            case 0: owner->left.change(random); break;
-            case 1: owner->right.change(random); break;
-            case 2: owner->own[random.below(3)] = random.next(); break;
-            case 3: owner->memory.write_u64(8 * random.below(owner->memory.size() / 8), random.next()); break;
-            default: kernel.unmodelled().refused("thing", kernel.now()); break;
+            case 0:
+                owner->left.change(random);
+                break;
+            case 1:
+                owner->right.change(random);
+                break;
+            case 2:
+                owner->own[random.below(3)] = random.next();
+                break;
+            case 3:
+                owner->memory.write_u64(8 * random.below(owner->memory.size() / 8), random.next());
+                break;
+            default:
+                kernel.unmodelled().refused("thing", kernel.now());
+                break;
         }
     }
 };
