@@ -152,7 +152,9 @@ i64 sine(u32 turns) {
     if (t >= kQuarterTurn) t = 2 * kQuarterTurn - 1 - t;
     constexpr unsigned x_bits = 17;
     i64 value = interpolate<SIN>(t >> x_bits, t & ((u32{1} << x_bits) - 1), x_bits, kFixedFraction);
-    value = std::clamp(value, i64{0}, i64{1} << kFixed);
+    // The last seven of a quarter were measured to be one.
+    constexpr u32 ones = 7;
+    value = t >= kQuarterTurn - ones ? i64{1} << kFixed : std::clamp(value, i64{0}, i64{1} << kFixed);
     return negative ? -value : value;
 }
 
