@@ -3,12 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 
 #include "gpu_model/engine/ce/ce.h"
+#include "guest_harness/input_file.h"
 #include "rm/abi/classes.h"
 #include "sim/check.h"
 
@@ -228,11 +227,7 @@ std::vector<EngineRow> parse_engines(std::string_view text, std::string_view sou
 }
 
 std::vector<EngineRow> read_engines(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::stringstream text;
-    text << file.rdbuf();
-    if (!file) throw sim::HostError(fmt::format("{}: cannot be read", path));
-    return parse_engines(text.str(), path);
+    return parse_engines(read_input_file(path, kPlanBytesMax), path);
 }
 
 std::string engines_text(std::span<const EngineRow> engines) {

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <sstream>
 
 #include <fmt/format.h>
+
+#include "guest_harness/input_file.h"
 
 namespace harness {
 
@@ -119,10 +120,7 @@ std::vector<PlannedFault> parse_fault_plan(std::string_view text, std::string_vi
 }
 
 std::vector<PlannedFault> read_fault_plan(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    if (!file || !(text << file.rdbuf())) throw sim::HostError(fmt::format("{}: cannot be read, or is empty", path));
-    return parse_fault_plan(text.str(), path);
+    return parse_fault_plan(read_input_file(path, kPlanBytesMax), path);
 }
 
 std::string fault_plan_text(const std::vector<PlannedFault>& plan) {

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -12,6 +10,7 @@
 #include "guest_harness/cli/command.h"
 #include "guest_harness/cli/sm_tools.h"
 #include "guest_harness/corpus/corpus.h"
+#include "guest_harness/input_file.h"
 
 namespace harness::cli {
 namespace {
@@ -29,9 +28,8 @@ struct Options {
 
 std::optional<std::string> read_file(const std::filesystem::path& path) {
     std::error_code error;
-    std::ifstream file(path, std::ios::binary);
-    if (!file || std::filesystem::is_directory(path, error)) return std::nullopt;
-    return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
+    return read_input_file(path.string(), kRecordingBytesMax);
 }
 
 std::string need_file(const std::filesystem::path& path) {

@@ -3,11 +3,11 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "guest_harness/cli/command.h"
 #include "guest_harness/corpus/embedded_kernels.h"
 #include "guest_harness/corpus/image_search.h"
+#include "guest_harness/input_file.h"
 
 namespace harness::cli {
 namespace {
@@ -19,11 +19,8 @@ struct Options {
 };
 
 std::vector<u8> read_library(const std::string& path) {
-    std::error_code error;
-    std::ifstream file(path, std::ios::binary);
-    if (!file || std::filesystem::is_directory(path, error))
-        throw sim::HostError(fmt::format("cannot read {} (missing, or a directory)", path));
-    return {std::istreambuf_iterator<char>(file), {}};
+    const std::string bytes = read_input_file(path, kRecordingBytesMax);
+    return {bytes.begin(), bytes.end()};
 }
 
 void write_image(const std::filesystem::path& path, const std::vector<u8>& bytes) {

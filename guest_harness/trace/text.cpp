@@ -7,8 +7,8 @@
 
 #include <fstream>
 #include <set>
-#include <sstream>
 
+#include "guest_harness/input_file.h"
 #include "guest_harness/trace/block_codec.h"
 #include "guest_harness/trace/hex.h"
 
@@ -352,15 +352,8 @@ Trace load(const std::string& path) {
         Reader reader(path);
         return read_all(reader);
     }
-    file.clear();
-    file.seekg(0, std::ios::end);
-    if (file.tellg() < 0) throw sim::HostError(fmt::format("{} cannot be read at will; a text trace must be a file", path));
-    if (static_cast<u64>(file.tellg()) > kMaxTextBytes)
-        throw sim::HostError(fmt::format("{} is larger than a text trace may be ({} bytes)", path, kMaxTextBytes));
-    file.seekg(0);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return from_text(path, text.str());
+    file.close();
+    return from_text(path, read_input_file(path, kMaxTextBytes));
 }
 
 }  // namespace harness::trace
