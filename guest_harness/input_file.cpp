@@ -19,7 +19,8 @@ std::string read_input_file(const std::string& path, u64 bytes_max) {
     char piece[1 << 16];
     while (file.read(piece, sizeof piece) || file.gcount() > 0) {
         bytes.append(piece, static_cast<std::size_t>(file.gcount()));
-        if (bytes.size() > bytes_max) throw sim::HostError(fmt::format("{} has more than {} bytes, too many for its kind", path, bytes_max));
+        if (bytes.size() > bytes_max)
+            throw sim::HostError(fmt::format("{} has more than {} bytes, too many for its kind", path, bytes_max));
     }
     if (file.bad()) throw sim::HostError(path + " cannot be read to its end");
     return bytes;
