@@ -193,6 +193,27 @@ TEST_CASE("memory: accesses outside the allocations, though the page is there") 
     CHECK(has(text, "pc 0x0060"));
 }
 
+TEST_CASE("memory: with allocations known in part, only the rest of a known one's last page is outside") {
+    SmBench bench;
+    MemoryCheck check;
+    check.know_in_part();
+    check.allocate({SmBench::kData, 100, "input", true});
+    SUBCASE("the rest of the page") {
+        watch(bench, check, {mov(3, 0), mov(2, kDataLow + 104), ldg(4, 2), exit()});
+        CHECK(has(only_text(check.findings()), "8 bytes beyond the end of input"));
+    }
+    SUBCASE("somewhere else") {
+        watch(bench, check, {mov(3, 0), mov(2, static_cast<u32>(SmBench::kBank)), ldg(4, 2), exit()});
+        CHECK(check.findings().entries().empty());
+    }
+    SUBCASE("an allocation in its place, and one that was given back") {
+        check.allocate({SmBench::kData + 96, 64, "output", true});
+        check.forget(SmBench::kData + 96);
+        watch(bench, check, {mov(3, 0), mov(2, kDataLow + 104), ldg(4, 2), exit()});
+        CHECK(check.findings().entries().empty());
+    }
+}
+
 TEST_CASE("a trace has Accel-Sim's lines, and people's with the results") {
     SmBench bench;
     bench.launch.block = {64, 1, 1};

@@ -12,6 +12,8 @@ TEST_CASE("instructions without a corpus kernel give what their definition says"
         CAPTURE(name);
         SmBench bench;
         bench.launch.block = {32, 1, 1};
+        bench.launch.shared_bytes = 256;
+        bench.launch.local_low_bytes = 64;
         bool has_it = false;
         for (std::size_t i = 0; i < vector.program.size(); ++i) {
             bench.put(i, vector.program[i]);
@@ -21,6 +23,11 @@ TEST_CASE("instructions without a corpus kernel give what their definition says"
         }
         CHECK(has_it);
         const GridState state = bench.run();
+        if (vector.breaks) {
+            CHECK(state == GridState::Trapped);
+            CHECK(bench.grid->trap().reason == gpu::sm::TrapReason::BREAKPOINT);
+            continue;
+        }
         CHECK_MESSAGE(state == GridState::Done, bench.grid->trap().describe());
         CHECK(bench.word(0) == vector.expected);
     }

@@ -1,6 +1,6 @@
 // Instructions that no kernel of the corpus executes, each as a small program with the result that its definition gives.
 // Results are R8, which the program's end stores. Together with the corpus they reach every instruction of the first two
-// tiers; coverage_ops() says which are reached here.
+// tiers.
 // Source of the definitions: what the vector instruction of the same name does, one value instead of 32; for branches the
 // operand forms that NVIDIA's disassembler prints.
 #pragma once
@@ -17,6 +17,7 @@ struct SassVector {
     gpu::sass::Op op;
     std::vector<Word> program;  // begins at SmBench::kCode
     u32 expected = 0;
+    bool breaks = false;  // ends as BPT.TRAP, without a result
 };
 
 namespace vectors {
@@ -45,6 +46,13 @@ inline std::vector<Word> with_end(std::vector<Word> words, bool from_uniform) {
     for (const Word& word : {Word(mov(2, static_cast<u32>(SmBench::kData))), Word(mov(3, 0)), Word(stg(2, 8)), Word(exit())})
         words.push_back(word);
     return words;
+}
+// Addresses of shared and local memory: ra + UR + offset.
+inline Asm lds(u32 rd, u32 offset) {
+    return Asm(0x984).set(23, 16, rd).set(31, 24, rz).set(63, 40, offset).set(75, 73, 4).set(83, 81, pt);
+}
+inline Asm sts_uniform(u32 ur, u32 rs) {
+    return Asm(0x988).set(31, 24, rz).set(39, 32, rs).set(69, 64, ur).set(75, 73, 4).set(91, 91, 1);
 }
 constexpr u32 code_at(u32 word) {
     return static_cast<u32>(SmBench::kCode) + word * 16;
@@ -81,6 +89,27 @@ inline std::vector<SassVector> sass_vectors() {
                   false),
          1},
         {Op::LEPC, with_end({Asm(0x34e).set(23, 16, 8)}, false), code_at(1)},
+        // The high word of 0x1'8000'0000 << 4, and 100.
+        {Op::LEA_HI,
+         with_end({mov(4, 0x8000'0000), mov(5, 100),
+                   Asm(0x411).set(23, 16, 8).set(31, 24, 4).set(63, 32, 1).set(71, 64, 5).set(79, 75, 4).set(80, 80, 1).set(83, 81, pt)},
+                  false),
+         124},
+        {Op::STS_UR, with_end({umov(4, 16), mov(6, 77), sts_uniform(4, 6), lds(8, 16)}, false), 77},
+        {Op::ATOMS_UR,
+         with_end({umov(4, 16), mov(6, 5), sts_uniform(4, 6),
+                   Asm(0x98c).set(23, 16, rz).set(31, 24, rz).set(39, 32, 6).set(69, 64, 4).set(91, 91, 1), lds(8, 16)},
+                  false),
+         5 + 32 * 5},
+        {Op::STL_UR,
+         with_end({umov(4, 16), mov(6, 78), Asm(0x987).set(31, 24, rz).set(39, 32, 6).set(69, 64, 4).set(75, 73, 4).set(91, 91, 1),
+                   Asm(0x983).set(23, 16, 8).set(31, 24, rz).set(63, 40, 16).set(75, 73, 4)},
+                  false),
+         78},
+        // Nothing is outstanding; the barrier's count is that of the block.
+        {Op::DEPBAR, with_end({mov(8, 3), Asm(0x91a).set(47, 47, 1)}, false), 3},
+        {Op::BAR_IR, with_end({mov(8, 4), mov(5, 32 << 16), Asm(0x91d).set(39, 32, 5).set(80, 80, 1).set(89, 87, pt)}, false), 4},
+        {Op::BPT, {bpt_trap(), exit()}, 0, true},
     };
 }
 
