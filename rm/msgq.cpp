@@ -99,7 +99,14 @@ bool Writer::create(u32 queue_bytes) {
     slot_count_ = header.msgCount;
     write_index_ = 0;
     seq_num_ = 0;
+    continues_.assign(slot_count_, 0);
     return true;
+}
+
+std::optional<u32> Writer::reader_inside_record() {
+    std::optional<u32> read = read_u32(*memory_, peer_ + kTxHeaderBytes);
+    if (!read || *read >= continues_.size() || *read == write_index_ || continues_[*read] == 0) return std::nullopt;
+    return read;
 }
 
 u32 Writer::free_slots() {
@@ -144,6 +151,7 @@ Outcome Writer::send(abi::rpc_message_header_v03_00 header, std::span<const u8> 
     std::fill_n(bytes.begin(), counted + uncounted.size(), u8{0});
     if (!written) return Outcome::NoMemory;
     // The elements are in place before the index that publishes them.
+    for (u32 i = 0; i < elements; ++i) continues_[(write_index_ + i) % slot_count_] = i == 0 ? 0 : 1;
     u32 next = (write_index_ + elements) % slot_count_;
     if (!write_u32(*memory_, own_ + kWriteIndexOffset, next)) return Outcome::NoMemory;
     write_index_ = next;
@@ -157,6 +165,7 @@ void Writer::visit(sim::StateVisitor& visitor) {
     visitor.field("slot_count", slot_count_);
     visitor.field("write_index", write_index_);
     visitor.field("seq_num", seq_num_);
+    visitor.bytes_field("continues", continues_);
     if (visitor.loading()) visit_rejection(visitor, rejection_);
 }
 

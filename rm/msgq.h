@@ -103,6 +103,8 @@ public:
     Outcome send(abi::rpc_message_header_v03_00 header, std::span<const u8> payload, std::span<const u8> uncounted = {});
     // Free slots now; 0 when the reader's index is no slot of the queue.
     u32 free_slots();
+    // The reader's index when it stands inside a record: a reader that went on by the bytes of the RPC, not by elemCount.
+    std::optional<u32> reader_inside_record();
     const std::optional<Rejection>& rejection() const { return rejection_; }
     u32 next_sequence() const { return seq_num_; }
     u32 write_index() const { return write_index_; }
@@ -115,6 +117,7 @@ private:
     u32 slot_count_ = 0;
     u32 write_index_ = 0;
     u32 seq_num_ = 0;
+    std::vector<u8> continues_;  // per slot: 1 when what was last written there is not a record's first element
     std::optional<Rejection> rejection_;
     std::vector<u8> staging_;  // all zero between calls
 };

@@ -287,6 +287,11 @@ void Gsp::Impl::send_event(u32 function, std::span<const u8> payload, u32 rpc_re
 }
 
 void Gsp::Impl::flush() {
+    if (std::optional<u32> index = status_.reader_inside_record(); index && index != told_reader_) {
+        told_reader_ = index;
+        note(fmt::format("the driver's read index {} of the status queue stands inside a record; a reader goes on by elemCount, not by "
+                         "rpc.length (GspMsgQueueReceiveStatus)", *index));
+    }
     bool sent = false;
     while (!outgoing_.empty()) {
         msgq::Outcome outcome = status_.send(outgoing_.front().header, outgoing_.front().payload);

@@ -223,6 +223,7 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     gsp::Request request_;
     gsp::Reply reply_;
     std::deque<Outgoing> outgoing_;
+    std::optional<u32> told_reader_;  // index of the status queue's reader that was last told to be misplaced
     std::string refused_text_;  // the last refusal, said once
     std::deque<gpu::ChipError> errors_;
 

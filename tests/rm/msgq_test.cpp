@@ -145,6 +145,36 @@ TEST_CASE("P05: payloads of 4,000 to 4,100 bytes come back intact through the ri
     CHECK(straddled > 0);
 }
 
+TEST_CASE("P05: a reader that goes on by the length of the RPC is found out") {
+    // Its own index beside its queue, and what of the ring it takes for the next record.
+    const u64 read_index = msgq::kStatQueueOffset + msgq::kTxHeaderBytes;
+    u32 found = 0;
+    for (u32 size = 4000; size <= 4100; ++size) {
+        Pair pair;
+        REQUIRE(pair.writer.send(header(76), pattern(size, size)) == Outcome::Ok);
+        REQUIRE(pair.writer.send(header(76), pattern(8, 1)) == Outcome::Ok);
+        CHECK(!pair.writer.reader_inside_record());
+        const u32 naive = (32 + size + 4095) / 4096, right = (48 + 32 + size + 4095) / 4096;
+        pair.memory.set_word(read_index, naive);
+        CHECK(pair.writer.reader_inside_record().has_value() == (naive != right));
+        found += naive != right ? 1 : 0;
+        pair.memory.set_word(read_index, right);
+        CHECK(!pair.writer.reader_inside_record());
+    }
+    CHECK(found == 48);  // payloads of 4017 to 4064 bytes
+    // Once more through the ring's end.
+    Pair pair;
+    msgq::Record record;
+    while (pair.writer.write_index() != 62) {
+        REQUIRE(pair.writer.send(header(76), pattern(8, 1)) == Outcome::Ok);
+        REQUIRE(pair.reader.receive(record) == Outcome::Ok);
+    }
+    REQUIRE(pair.writer.send(header(76), pattern(4064, 1)) == Outcome::Ok);
+    REQUIRE(pair.writer.send(header(76), pattern(8, 1)) == Outcome::Ok);
+    pair.memory.set_word(read_index, 0);
+    CHECK(pair.writer.reader_inside_record() == 0);
+}
+
 TEST_CASE("the largest record has 16 elements; one byte more is refused") {
     Pair pair;
     std::vector<u8> payload = pattern(msgq::kPayloadBytesMax, 1);

@@ -152,6 +152,23 @@ TEST_CASE("random argument pages never start anything wrong") {
     }
 }
 
+TEST_CASE("P05: the firmware names a driver whose read index stands inside a record") {
+    Bench bench;
+    REQUIRE(bench.boot());
+    // A refused control comes back with its parameters, which take more than one element.
+    std::vector<u8> params(8000);
+    const u32 before = bench.status.read_index();
+    bench.control_bytes(1, 1, 0x20801fff, params);
+    REQUIRE((bench.status.read_index() + msgq::kSlotCount - before) % msgq::kSlotCount > 1);
+    bench.control_bytes(1, 1, 0x20801fff, params);
+    REQUIRE(!bench.notes.has("stands inside a record"));
+    std::vector<u8> index(4);
+    abi::store(std::span<u8>(index), before + 1);
+    REQUIRE(bench.pages.write(msgq::kCmdQueueOffset + msgq::kTxHeaderBytes, index));
+    bench.control_bytes(1, 1, 0x20801fff, params);
+    CHECK(bench.notes.has("stands inside a record"));
+}
+
 TEST_CASE("a driver that does not read loses events, not the firmware") {
     Flood flood(3);
     for (u32 i = 0; i < 3'000; ++i) {
