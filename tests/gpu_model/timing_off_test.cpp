@@ -1,5 +1,8 @@
-// Without timing the same work leaves the same memory, in hardly any virtual time; only words that are times differ.
+// Without timing the same work leaves the same memory, in hardly any virtual time; with other latencies, too. Only words that are
+// times differ.
 #include <doctest/doctest.h>
+
+#include <algorithm>
 
 #include "tests/support/chip_bench.h"
 
@@ -29,8 +32,8 @@ struct Left {
 };
 
 // Copies, semaphores of host and copy engine, and acquires on a copy engine's channel and the graphics engine's.
-Left work(u64 seed, u64 workload, bool timing) {
-    ChipBench bench(seed, timing);
+Left work(u64 seed, u64 workload, const TimingParams& params) {
+    ChipBench bench(seed, params);
     sim::RandomStream random(workload, "tests", "timing off");
     Worker workers[2];
     for (u32 i = 0; i < 2; ++i) workers[i].channel = &bench.add_channel({.runlist = 1 + i});
@@ -88,15 +91,42 @@ Left work(u64 seed, u64 workload, bool timing) {
 TEST_CASE("timing off: the same memory as with timing, for every workload and seed") {
     for (u64 workload = 1; workload <= 30; ++workload) {
         CAPTURE(workload);
-        Left on = work(0, workload, true);
+        Left on = work(0, workload, timing_for("t4"));
         for (u64 seed : {u64{0}, workload}) {
-            Left off = work(seed, workload, false);
+            Left off = work(seed, workload, timing_for("t4", false));
             CHECK(off.memory == on.memory);
             CHECK(off.timestamps.size() == on.timestamps.size());
             // The runlists were submitted before; from there on the work itself takes less than a microsecond.
             CHECK(off.end < SimTime::from_us(21));
             CHECK(on.end > off.end + SimTime::from_us(5));
             for (u64 time : off.timestamps) CHECK(time <= off.end.ns());
+        }
+    }
+}
+
+TEST_CASE("timing: no byte depends on an uncertain latency: all of class B and C halved or doubled, or any one alone") {
+    const TimingParams& board = timing_for("t4");
+    auto scaled = [&board](std::string_view only, bool doubled) {
+        TimingParams params = board;
+        for (const TimingRow& row : timing_rows()) {
+            if (row.evidence == 'A' || (!only.empty() && row.name != only)) continue;
+            params.*row.member = doubled ? board.*row.member * 2 : std::max<u64>(board.*row.member / 2, 1);
+        }
+        return params;
+    };
+    for (bool doubled : {false, true}) {
+        const TimingParams all = scaled({}, doubled);
+        for (u64 workload = 1; workload <= 10; ++workload) {
+            CAPTURE(workload);
+            Left as_board = work(0, workload, board), as_scaled = work(0, workload, all);
+            CHECK(as_scaled.memory == as_board.memory);
+            CHECK(as_scaled.end != as_board.end);
+        }
+        const std::vector<u8> expected = work(0, 1, board).memory;
+        for (const TimingRow& row : timing_rows()) {
+            CAPTURE(row.name);
+            const TimingParams one = scaled(row.name, doubled);
+            CHECK(work(0, 1, one).memory == expected);
         }
     }
 }

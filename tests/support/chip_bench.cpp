@@ -46,10 +46,10 @@ std::span<u8> HostMemory::dma_window(SysPa address, u64 bytes, bool for_write) {
     return memory.window(address.value, bytes, for_write);
 }
 
-ChipBench::ChipBench(u64 seed, bool timed)
+ChipBench::ChipBench(u64 seed, const TimingParams& params)
     : kernel({.seed = seed}),
       spec(*find_chip("t4")),
-      timing(timing_for("t4", timed)),
+      timing(params),
       vram("vram", kVramBytes),
       sysmem(kSysmemBytes),
       memory(vram, sysmem),

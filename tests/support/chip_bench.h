@@ -65,7 +65,9 @@ class ChipBench final : private HostListener, private IntrTree::MessagePort {
 public:
     static constexpr u64 kPushBytes = u64{8} << 20;
 
-    explicit ChipBench(u64 seed = 0, bool timing = true);
+    explicit ChipBench(u64 seed = 0, bool timed = true) : ChipBench(seed, timing_for("t4", timed)) {}
+    // `params` outlives the bench.
+    ChipBench(u64 seed, const TimingParams& params);
     ~ChipBench();
 
     // Memory

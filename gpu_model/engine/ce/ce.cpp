@@ -170,8 +170,10 @@ MethodResult Ce::launch(const ChannelContext& channel, const State& state, u32 d
         launch_error(job, code);
         return MethodResult::Error;
     }
-    job.event = kernel_.events().schedule(now() + SimTime{slice_ps(job)}, sim::Phase::Device, target_, kOpComplete);
     job_ = job;
+    job_->path = path_of(*job_);
+    start_slice(*job_);
+    if (unit_ != nullptr && job_->copy.has_data) unit_->traffic_changed(job_->path, *this);
     return MethodResult::Ok;
 }
 
@@ -265,25 +267,61 @@ bool Ce::in_system_memory(const Job& job, const CopySurface& surface) {
     return mapped && translation.pa.aperture != Aperture::Vid;
 }
 
-u64 Ce::slice_ps(const Job& job) {
+CopyPath Ce::path_of(const Job& job) {
+    if (!job.copy.has_data || job.progress.done(job.copy)) return CopyPath::VideoMemory;
+    // The slower direction of a copy that crosses the bus twice.
+    bool to_device = job.copy.reads_source() && in_system_memory(job, job.copy.src);
+    bool to_host = in_system_memory(job, job.copy.dst);
+    if (to_device && to_host)
+        return timing_.pcie_to_device_bytes_per_us <= timing_.pcie_to_host_bytes_per_us ? CopyPath::ToDevice : CopyPath::ToHost;
+    return to_device ? CopyPath::ToDevice : to_host ? CopyPath::ToHost : CopyPath::VideoMemory;
+}
+
+void Ce::start_slice(Job& job) {
     const CopyDescriptor& copy = job.copy;
-    u64 ps = 0;
+    job.fixed_ps = job.transfer_ps = 0;
     if (job.progress.line == 0 && job.progress.element == 0) {
-        ps = timing_.ce_start_ps;
+        job.fixed_ps = timing_.ce_start_ps;
         // Other seeds let a launch begin up to twice as late, so that engines finish in other orders.
         if (kernel_.seed() != 0)
-            ps += kernel_.stream(name_, fmt::format("start {}", ++start_draws_)).below(timing_.ce_start_ps + 1);
+            job.fixed_ps += kernel_.stream(name_, fmt::format("start {}", ++start_draws_)).below(timing_.ce_start_ps + 1);
     }
-    if (!copy.has_data || job.progress.done(copy)) return ps;
-    u64 line_bytes = copy.line_elements * copy.dst_element_bytes();
-    u64 lines = std::min(copy.line_count - job.progress.line, Copier::kSliceLines);
-    // The slice ends at whichever bound comes first, as in Copier::advance().
-    u64 bytes = line_bytes > Copier::kSliceBytes / lines ? Copier::kSliceBytes : line_bytes * lines;
-    u64 rate = copy.reads_source() ? timing_.dram_copy_bytes_per_us / 2 : timing_.dram_copy_bytes_per_us;
-    if (copy.reads_source() && in_system_memory(job, copy.src))
-        rate = std::min(rate, timing_.pcie_to_device_bytes_per_us);
-    if (in_system_memory(job, copy.dst)) rate = std::min(rate, timing_.pcie_to_host_bytes_per_us);
-    return ps + transfer_time(bytes, std::max<u64>(rate, 1)).ps + (lines - 1) * timing_.ce_line_ps;
+    if (copy.has_data && !job.progress.done(copy)) {
+        u64 line_bytes = copy.line_elements * copy.dst_element_bytes();
+        u64 lines = std::min(copy.line_count - job.progress.line, Copier::kSliceLines);
+        // The slice ends at whichever bound comes first, as in Copier::advance().
+        u64 bytes = line_bytes > Copier::kSliceBytes / lines ? Copier::kSliceBytes : line_bytes * lines;
+        u64 rate = copy.reads_source() ? timing_.dram_copy_bytes_per_us / 2 : timing_.dram_copy_bytes_per_us;
+        if (job.path == CopyPath::ToDevice) rate = std::min(rate, timing_.pcie_to_device_bytes_per_us);
+        if (job.path == CopyPath::ToHost) rate = std::min(rate, timing_.pcie_to_host_bytes_per_us);
+        job.transfer_ps = transfer_time(bytes, std::max<u64>(rate, 1)).ps;
+        job.fixed_ps += (lines - 1) * timing_.ce_line_ps;
+    }
+    schedule_end(job);
+}
+
+void Ce::schedule_end(Job& job) {
+    job.planned = now();
+    job.sharers = unit_ != nullptr && job.copy.has_data ? std::max<u64>(unit_->sharers(job.path), 1) : 1;
+    SimTime end = now() + SimTime{job.fixed_ps + job.transfer_ps * job.sharers};
+    job.event = kernel_.events().schedule(end, sim::Phase::Device, target_, kOpComplete);
+}
+
+void Ce::replan() {
+    Job& job = *job_;
+    u64 elapsed_ps = (now() - job.planned).ps;
+    u64 fixed_ps = std::min(elapsed_ps, job.fixed_ps);
+    job.fixed_ps -= fixed_ps;
+    job.transfer_ps -= std::min(job.transfer_ps, (elapsed_ps - fixed_ps) / job.sharers);
+    kernel_.events().cancel(job.event);
+    schedule_end(job);
+}
+
+void Ce::drop_job() {
+    const bool moved = job_->copy.has_data;
+    const CopyPath path = job_->path;
+    job_.reset();
+    if (unit_ != nullptr && moved) unit_->traffic_changed(path, *this);
 }
 
 void Ce::on_event(u32, u64) {
@@ -308,8 +346,7 @@ void Ce::complete() {
         if (!copier.advance(job.copy, job.progress, fault)) return fail(fault);
         if (!job.progress.done(job.copy)) {
             SIM_PROBE(kernel_, "ce.sliced");
-            job.event =
-                kernel_.events().schedule(now() + SimTime{slice_ps(job)}, sim::Phase::Device, target_, kOpComplete);
+            start_slice(job);
             return;
         }
     }
@@ -388,14 +425,14 @@ void Ce::record(const Job& job, u64 outcome) {
 void Ce::finish(records::CeOutcome outcome) {
     record(*job_, static_cast<u64>(outcome));
     kernel_.watchdog().progress();
-    job_.reset();
+    drop_job();
     host_.engine_ready(engine_index_);
 }
 
 void Ce::fail(const MmuFault& fault) {
     u32 chid = job_->chid;
     record(*job_, static_cast<u64>(records::CeOutcome::Fault));
-    job_.reset();
+    drop_job();
     host_.engine_fault(engine_index_, chid, fault);
     host_.engine_ready(engine_index_);
 }
@@ -407,7 +444,7 @@ void Ce::memory_error() {
     error.address = job_->copy.src.base;
     u32 chid = job_->chid;
     record(*job_, static_cast<u64>(records::CeOutcome::Fault));
-    job_.reset();
+    drop_job();
     host_.engine_error(engine_index_, chid, error);
     host_.engine_ready(engine_index_);
 }
@@ -439,7 +476,7 @@ void Ce::drop_channel(u32 chid) {
     states_.erase(chid);
     if (!job_ || job_->chid != chid) return;
     kernel_.events().cancel(job_->event);
-    job_.reset();
+    drop_job();
     host_.engine_ready(engine_index_);
 }
 
@@ -524,6 +561,11 @@ void Ce::Job::visit(sim::StateVisitor& visitor) {
     visitor.field("render_mode", render_mode);
     visitor.field("render_va", render_va);
     visitor.field("progress", progress);
+    visitor.field("path", path);
+    visitor.field("fixed_ps", fixed_ps);
+    visitor.field("transfer_ps", transfer_ps);
+    visitor.field("planned", planned);
+    visitor.field("sharers", sharers);
     visitor.field("event", event);
 }
 

@@ -43,6 +43,12 @@ enum class LaunchErr : u8 {
     MethodBufferAccessFault = 0xE,
 };
 
+class CeUnit;
+
+// What a copy's speed is limited by. (model) Copies with the same limit share it evenly; one that crosses the bus takes so
+// little of what video memory gives that it counts there for nothing.
+enum class CopyPath : u8 { VideoMemory, ToDevice, ToHost };
+
 class Ce final : public Engine, private sim::EventTarget {
 public:
     // engine_index: row in spec.engines, of kind Ce. All references outlive the Ce.
@@ -60,6 +66,12 @@ public:
     void visit(sim::StateVisitor& visitor) override;
 
     u32 instance() const { return row_.instance; }
+    // Whom to ask how many share a path, and to tell when that changes. Not called: this engine shares with nobody.
+    void set_unit(CeUnit& unit) { unit_ = &unit; }
+    // Whether a copy on this path is in flight.
+    bool moves_on(CopyPath path) const { return job_ && job_->copy.has_data && job_->path == path; }
+    // How many share a path has changed: the copy in flight goes on at another speed.
+    void replan();
     // Registers at 0x104400 + 0x80 * instance; `offset` within the 0x80 bytes.
     u32 read(u32 offset) const;
     void write(u32 offset, u32 value);
@@ -86,6 +98,12 @@ private:
         u32 render_mode = 1;
         u64 render_va = 0;
         CopyProgress progress;
+        CopyPath path = CopyPath::VideoMemory;
+        // Of the slice in flight: what still passes at its own pace and what at the path's, when that was, and how many shared.
+        u64 fixed_ps = 0;
+        u64 transfer_ps = 0;
+        SimTime planned;
+        u64 sharers = 1;
         sim::EventHandle event;
         void visit(sim::StateVisitor& visitor);
     };
@@ -94,7 +112,12 @@ private:
     LaunchErr decode(const State& state, u32 data, Job& job) const;
     LaunchErr decode_copy(const State& state, u32 data, CopyDescriptor& copy) const;
     bool in_system_memory(const Job& job, const CopySurface& surface);
-    u64 slice_ps(const Job& job);
+    CopyPath path_of(const Job& job);
+    // Measures the next slice of a job, and schedules its end.
+    void start_slice(Job& job);
+    void schedule_end(Job& job);
+    // The job is over, however: who shared with it is faster now.
+    void drop_job();
     void on_event(u32 op, u64 arg) override;
     void complete();
     bool render_enabled(const Job& job, bool& enabled, MmuFault& fault);
@@ -117,6 +140,7 @@ private:
     IntrTree& intr_;
     const GpuClock& clock_;
     EngineHost& host_;
+    CeUnit* unit_ = nullptr;
     std::string name_;
     sim::TargetId target_ = 0;
 
@@ -138,6 +162,10 @@ public:
     explicit CeUnit(sim::Kernel& kernel);
     // Ce `instance()` answers at its place. Precondition: instance < kLces.
     void attach(Ce& ce);
+    // Engines with a copy in flight on a path.
+    u64 sharers(CopyPath path) const;
+    // To be called when that number has changed, by the engine that changed it.
+    void traffic_changed(CopyPath path, const Ce& by);
     u32 read(u32 offset) override;
     void write(u32 offset, u32 value) override;
     std::string_view unit_name() const override { return "ce"; }

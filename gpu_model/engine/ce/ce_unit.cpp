@@ -20,6 +20,21 @@ CeUnit::CeUnit(sim::Kernel& kernel) : kernel_(kernel) {
 void CeUnit::attach(Ce& ce) {
     SIM_CHECK(ce.instance() < kLces, ce.instance());
     ces_[ce.instance()] = &ce;
+    ce.set_unit(*this);
+}
+
+u64 CeUnit::sharers(CopyPath path) const {
+    u64 count = 0;
+    for (const Ce* ce : ces_) {
+        if (ce != nullptr && ce->moves_on(path)) ++count;
+    }
+    return count;
+}
+
+void CeUnit::traffic_changed(CopyPath path, const Ce& by) {
+    for (Ce* ce : ces_) {
+        if (ce != nullptr && ce != &by && ce->moves_on(path)) ce->replan();
+    }
 }
 
 void CeUnit::reset() {
