@@ -85,6 +85,39 @@ TEST_CASE("cli: a time limit holds under another seed, too") {
     CHECK(done.says("times and digests are not compared"));
 }
 
+TEST_CASE("cli: a trace whose ending is made up is refused or diverges, at bounded cost") {
+    const std::string trace = recorded("cli_ending.trace", "--boot warm -- " + guest("rm_client"));
+    const std::string twin = test_support::scratch_path("cli_ending.textproto");
+    const auto replay_with = [&](auto change) {
+        harness::trace::Trace values = harness::trace::load(trace);
+        change(values);
+        test_support::write_file(twin, harness::trace::encode(values));
+        return tu104sim("replay '" + twin + "'");
+    };
+    using harness::CallRecord;
+    using harness::trace::Trace;
+    const auto call = [](Trace& values, std::size_t n) -> CallRecord& { return std::get<CallRecord>(values.events.at(n)); };
+    const Finished plan = replay_with([](Trace& values) { values.header.faults = "bus.melt\n"; });
+    CHECK(plan.exit_code == 2);
+    CHECK(plan.says("fault plan of the trace:1: no fault point"));
+    const Finished late = replay_with([](Trace& values) { values.closing.summary.time = {~sim::u64{0} / 2}; });
+    CHECK(late.exit_code == 1);
+    const Finished early = replay_with([](Trace& values) { values.closing.summary.time = {1}; });
+    CHECK(early.exit_code == 1);
+    const Finished limited = replay_with([](Trace& values) { values.header.time_limit = {1}; });
+    CHECK(limited.exit_code == 1);
+    CHECK(limited.says("time limit"));
+    // Broken off, it says, but the call ends; or the run ended before it began.
+    const Finished ends = replay_with([&](Trace& values) { call(values, 1).unfinished = true; });
+    CHECK(ends.exit_code == 1);
+    CHECK(ends.says("when it was recorded it was broken off"));
+    const Finished never = replay_with([&](Trace& values) {
+        call(values, 1).unfinished = true;
+        values.closing.summary.time = {1};
+    });
+    CHECK(never.exit_code == 1);
+}
+
 TEST_CASE("cli: --goto stops before an event of the trace, and says which is the last when there is no such event") {
     const std::string trace = recorded("cli_goto.trace", "--boot warm -- " + guest("rm_client"));
     const Finished stopped = tu104sim("replay --goto 12 '" + trace + "'");
