@@ -34,11 +34,11 @@ public:
         if (!header.unicorn_version.empty()) text += fmt::format("unicorn {}\n", printable(header.unicorn_version));
         if (!header.command.empty()) text += fmt::format("command {}\n", printable(fmt::format("{}", fmt::join(header.command, " "))));
         for (const std::string& variable : header.environment) text += fmt::format("environment {}\n", printable(variable));
-        std::string how;
-        if (!header.timing) how += "  timing off";
-        if (header.time_limit != SimTime::max()) how += "  time limit " + sim::format_time(header.time_limit);
-        if (header.origin == "run" && !header.cold_boot) how += "  boot warm";
-        if (!how.empty()) text += "run with" + how + "\n";
+        std::vector<std::string> how;
+        if (!header.timing) how.push_back("timing off");
+        if (header.time_limit != SimTime::max()) how.push_back("time limit " + sim::format_time(header.time_limit));
+        if (header.origin == "run" && !header.cold_boot) how.push_back("boot warm");
+        if (!how.empty()) text += fmt::format("run with {}\n", fmt::join(how, ", "));
         std::istringstream rules(header.faults);
         for (std::string rule; std::getline(rules, rule);) text += fmt::format("fault {}\n", printable(rule));
         if (!header.engines.empty()) text += "engines: a list of its own\n";
