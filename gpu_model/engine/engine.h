@@ -79,6 +79,13 @@ public:
     }
     // All work of that channel done and visible.
     virtual bool idle(u32 chid) const = 0;
+    // The channel is preempted: its work stops where it is, if the engine can do that, until resume().
+    virtual void preempt(u32 chid) { static_cast<void>(chid); }
+    virtual void resume(u32 chid) { static_cast<void>(chid); }
+    virtual bool preempted(u32 chid) const {
+        static_cast<void>(chid);
+        return false;
+    }
     // The channel is gone or reset: drop its work and state.
     virtual void drop_channel(u32 chid) = 0;
     virtual void reset() = 0;

@@ -136,6 +136,7 @@ private:
     void preempt_elapsed(u64 arg);
     void finish_preempts();
     bool off_hardware(u32 chid) const;
+    void resume_engines(const Runlist& runlist);
     Channel* channel(u32 chid);
     void drop_from_engines(u32 chid);
 
@@ -189,6 +190,7 @@ private:
     u32 preempt_ = 0;
     bool preempt_ready_ = false;  // its latency is over
     u32 runlist_preempt_ = 0;
+    bool engines_preempted_ = true;  // may be: an engine holds work of a preempted channel. Follows from the engines
     u32 config_ = 0;
     u32 acq_pretest_ = 0;
     u32 userd_writeback_ = 0;

@@ -155,8 +155,29 @@ void Host::schedule_dispatch(Runlist& runlist) {
     schedule_in(0, kOpDispatch, runlist.id);
 }
 
+// Engines that were preempted go on with the channels that may run again.
+void Host::resume_engines(const Runlist& runlist) {
+    bool any = false;
+    for (const auto& [chid, entry] : channels_) {
+        for (const Engine* engine : engines_) any = any || (engine != nullptr && engine->preempted(chid));
+    }
+    engines_preempted_ = any;
+    if (!any) return;
+    for (const TsgEntry& tsg : runlist.tsgs) {
+        if (tsg_blocked(tsg)) continue;
+        for (const RunlistChannel& listed : tsg.channels) {
+            const Channel* entry = find_channel(listed.chid);
+            if (entry == nullptr || !entry->enabled || !entry->bound()) continue;
+            for (Engine* engine : engines_) {
+                if (engine != nullptr) engine->resume(listed.chid);
+            }
+        }
+    }
+}
+
 void Host::dispatch(Runlist& runlist) {
     if (!dispatch_allowed(runlist)) return;
+    if (engines_preempted_) resume_engines(runlist);
     if (runlist_busy(runlist) && now() >= runlist.slice_end) timeslice_over(runlist);
     if (!runlist_busy(runlist)) {
         u32 count = static_cast<u32>(runlist.tsgs.size());
@@ -365,7 +386,13 @@ void Host::preempt_elapsed(u64 arg) {
             for (const RunlistChannel& listed : tsg.channels) {
                 Channel* entry = channel(listed.chid);
                 bool chosen = mask != 0 ? (mask >> runlist.id & 1) != 0 : preempts(tsg, listed.chid);
-                if (entry == nullptr || !chosen || entry->pbdma == kNoPbdma) continue;
+                if (entry == nullptr || !chosen) continue;
+                for (Engine* engine : engines_) {
+                    if (engine == nullptr) continue;
+                    engine->preempt(listed.chid);
+                    engines_preempted_ = engines_preempted_ || engine->preempted(listed.chid);
+                }
+                if (entry->pbdma == kNoPbdma) continue;
                 Pbdma& pbdma = *pbdmas_[entry->pbdma];
                 if (entry->acquiring)
                     park(pbdma, now());
@@ -382,7 +409,7 @@ bool Host::off_hardware(u32 chid) const {
     if (entry == nullptr) return true;
     if (entry->pbdma != kNoPbdma) return false;
     for (const Engine* engine : engines_) {
-        if (engine != nullptr && !engine->idle(chid)) return false;
+        if (engine != nullptr && !engine->idle(chid) && !engine->preempted(chid)) return false;
     }
     return true;
 }

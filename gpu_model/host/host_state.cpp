@@ -165,6 +165,7 @@ void Host::visit(sim::StateVisitor& visitor) {
     visitor.field("preempt", preempt_);
     visitor.field("preempt_ready", preempt_ready_);
     visitor.field("runlist_preempt", runlist_preempt_);
+    if (visitor.loading()) engines_preempted_ = true;
     visitor.field("config", config_);
     visitor.field("acq_pretest", acq_pretest_);
     visitor.field("userd_writeback", userd_writeback_);

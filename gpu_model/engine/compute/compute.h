@@ -38,6 +38,9 @@ public:
                 MethodResult& result) override;
     u64 take_cost_ps() override;
     bool idle(u32 chid) const override { return launcher_.idle(chid); }
+    void preempt(u32 chid) override { launcher_.preempt(chid); }
+    void resume(u32 chid) override { launcher_.resume(chid); }
+    bool preempted(u32 chid) const override { return launcher_.preempted(chid); }
     void drop_channel(u32 chid) override;
     void reset() override;
     void visit(sim::StateVisitor& visitor) override;

@@ -109,7 +109,7 @@ void GridLauncher::make_grid(Job& job) {
 void GridLauncher::resume_held() {
     for (auto& [chid, jobs] : jobs_) {
         Job& job = jobs.front();
-        if (job.grid && job.grid->state() == sm::GridState::Paused) begin(job, 0);
+        if (job.grid && job.grid->state() == sm::GridState::Paused && !job.preempted) begin(job, 0);
     }
 }
 
@@ -224,7 +224,7 @@ void GridLauncher::on_fault_replay(const TlbInvalidate& request) {
         if (request.replay == FaultReplay::Start || request.replay == FaultReplay::StartAckAll) {
             job.stalled = false;
             job.grid->resume();
-            begin(job, 0);
+            if (!job.preempted) begin(job, 0);
         } else if (cancels(request, job.fault)) {
             MmuFault fault = job.fault;
             fault.replayable = false;
@@ -356,6 +356,28 @@ void GridLauncher::record(const Job& job, records::LaunchOutcome outcome) {
                                     job.grid->instructions(), static_cast<u64>(outcome)});
 }
 
+void GridLauncher::preempt(u32 chid) {
+    const auto found = jobs_.find(chid);
+    // A grid whose threads are all over has only its semaphores left: they come by themselves.
+    if (found == jobs_.end() || found->second.front().over || found->second.front().preempted) return;
+    Job& job = found->second.front();
+    parts_.kernel.events().cancel(job.event);
+    job.preempted = true;
+}
+
+void GridLauncher::resume(u32 chid) {
+    if (!preempted(chid)) return;
+    Job& job = jobs_.at(chid).front();
+    job.preempted = false;
+    const bool held = job.grid && job.grid->state() != sm::GridState::Running;
+    if (!job.stalled && !held) begin(job, 0);
+}
+
+bool GridLauncher::preempted(u32 chid) const {
+    const auto found = jobs_.find(chid);
+    return found != jobs_.end() && found->second.front().preempted;
+}
+
 void GridLauncher::drop_channel(u32 chid) {
     const auto found = jobs_.find(chid);
     if (found == jobs_.end()) return;
@@ -395,6 +417,7 @@ void GridLauncher::Job::visit(sim::StateVisitor& visitor) {
     visitor.field("data", method.data);
     visitor.field("dependent", dependent);
     visitor.field("over", over);
+    visitor.field("preempted", preempted);
     visitor.field("stalled", stalled);
     visitor.field("fault_type", fault.type);
     visitor.field("fault_access", fault.access);

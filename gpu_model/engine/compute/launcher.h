@@ -2,7 +2,7 @@
 // virtual time, writes its semaphores. Grids of one channel run one after another, those of different channels side by
 // side. (model)
 // A dependent QMD is read when the grid before it is over, and runs before what the channel has queued.
-// Not modelled: queues of QMDs, preemption in the middle of a grid.
+// Not modelled: queues of QMDs.
 #pragma once
 
 #include <deque>
@@ -56,6 +56,10 @@ public:
     // Code is fetched again where kernels go on.
     void invalidate_code() { code_.recheck(); }
     bool idle(u32 chid) const { return !jobs_.contains(chid); }
+    // Between two instructions of every warp the channel's grid stops, and goes on from there.
+    void preempt(u32 chid);
+    void resume(u32 chid);
+    bool preempted(u32 chid) const;
     void drop_channel(u32 chid);
     void reset();
     void visit(sim::StateVisitor& visitor);
@@ -90,6 +94,7 @@ private:
         TrappedMethod method;
         bool dependent = false;  // another QMD named it
         bool over = false;       // the grid has ended: only its semaphores are left
+        bool preempted = false;
         bool stalled = false;    // `fault` is replayable: the grid waits for software's word
         MmuFault fault;
         sim::EventHandle event;
