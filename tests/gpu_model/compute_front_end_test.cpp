@@ -159,3 +159,58 @@ TEST_CASE("NOTIFY writes its record when the work before it is over") {
         CHECK(bench.gr.bench.errors[0].source == gpu::ChipError::Source::MmuFault);
     }
 }
+
+namespace {
+
+bool has_effect(u32 method) {
+#define EFFECT(name, effect) \
+    if (method == name) return true;
+#include "gpu_model/engine/compute/effects.def"
+#undef EFFECT
+    return method == SET_OBJECT;
+}
+
+}  // namespace
+
+TEST_CASE("every method of the class is state, or has an effect by its row") {
+    LaunchBench bench;
+    u32 states = 0, effects = 0;
+    for (const MethodDef& row : find_method_table(gpu::cls::TURING_COMPUTE_A)->rows()) {
+        if (row.kind != MethodDef::Kind::Method) continue;
+        if (has_effect(row.first)) {
+            ++effects;
+            continue;
+        }
+        ++states;
+        CAPTURE(row.first);
+        for (u32 i = 0; i < row.second; ++i) {
+            const u32 method = row.element(i), value = 0x0101'0001 * (i + 1);
+            bench.gr.bench.submit(bench.gr.channel, inc(1, method, {value}));
+            bench.gr.bench.run(SimTime::from_us(50));
+            REQUIRE(bench.gr.state(method) == value);
+        }
+    }
+    CHECK(bench.gr.bench.errors.empty());
+    CHECK(bench.gr.bench.kernel.unmodelled().entries().empty());
+    CHECK(states > 100);
+    CHECK(effects > 20);
+}
+
+TEST_CASE("a grid takes the cycles of its instructions on the SMs' clock, and no time to speak of without timing") {
+    const auto end_ns = [](u32 rounds, bool timing) {
+        LaunchBench bench(timing);
+        bench.program({code::mov(6, rounds), code::iadd(6, 6, 0xffff'ffff), code::isetp(0, 6, 5, 0), code::bra(-3).guard(0),
+                       code::exit()});
+        bench.set_release(bench.data.va + 4096, 1, false);
+        bench.write_qmd();
+        submit(bench, bench.send());
+        return bench.gr.bench.read64(bench.data, 4096 + 8);
+    };
+    // Two cycles each for IADD3 and ISETP, nine for the branch taken; 1.59 GHz; the clock counts 32 ns.
+    constexpr u64 rounds = 10'000, cycles = 13, khz = 1'590'000, tolerance_ns = 64;
+    const u64 expected = rounds * cycles * 1'000'000 / khz;
+    const u64 took = end_ns(11'000, true) - end_ns(1'000, true);
+    CHECK(took >= expected - tolerance_ns);
+    CHECK(took <= expected + tolerance_ns);
+    CHECK(end_ns(11'000, false) - end_ns(1'000, false) <= 32);
+}
