@@ -1,14 +1,13 @@
 // tu104sim replay: a recorded guest without its CPU.
 #include <fmt/format.h>
 
-#include <sstream>
-
 #include "guest_harness/cli/command.h"
 #include "guest_harness/cli/sm_tools.h"
 #include "guest_harness/cli/hw.h"
 #include "guest_harness/engine_list.h"
 #include "guest_harness/fault_plan.h"
 #include "guest_harness/timeline.h"
+#include "guest_harness/trace/describe.h"
 #include "guest_harness/trace/import_player.h"
 #include "guest_harness/trace/player.h"
 #include "sim/time_text.h"
@@ -33,13 +32,6 @@ struct Options {
     SmToolOptions tools;
     HwOptions hw;
 };
-
-std::vector<std::string> lines_of(const std::string& text) {
-    std::vector<std::string> lines;
-    std::istringstream in(text);
-    for (std::string line; std::getline(in, line);) lines.push_back(line);
-    return lines;
-}
 
 // A recording of another machine: statuses are compared, and replies by rule.
 void report_import(const Options& options, const trace::ImportOutcome& result, End& end) {
@@ -69,7 +61,7 @@ void report_import(const Options& options, const trace::ImportOutcome& result, E
 std::vector<std::string> notes_on(const trace::Header& header, const Options& options) {
     std::vector<std::string> notes;
     if (!header.faults.empty() && options.faults.empty() && !options.no_faults)
-        notes.push_back("under the recorded fault plan: " + fmt::format("{}", fmt::join(lines_of(header.faults), "; ")));
+        notes.push_back("under the recorded fault plan: " + trace::describe_fault_plan(header.faults));
     if (header.time_limit != SimTime::max()) notes.push_back("with the recorded time limit of " + format_time(header.time_limit));
     return notes;
 }

@@ -3,6 +3,7 @@
 
 #include "guest_harness/cli/command.h"
 #include "guest_harness/timeline.h"
+#include "guest_harness/trace/describe.h"
 #include "guest_harness/trace/player.h"
 #include "sim/time_text.h"
 
@@ -30,7 +31,7 @@ void execute(const Options& options, Outcome& outcome) {
     facts.summary = {{"chip", header.chip},
                      {"driver", header.driver},
                      {"seed", fmt::format("{}", header.seed)},
-                     {"fault plan", header.faults.empty() ? std::string("none") : header.faults},
+                     {"fault plan", trace::describe_fault_plan(header.faults)},
                      {"journal records", fmt::format("{}", result.summary.events)},
                      {"virtual time", format_time(result.summary.time)},
                      {"digest", result.summary.digest.hex()},

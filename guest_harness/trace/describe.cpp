@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "guest_harness/trace/call_view.h"
 #include "guest_harness/trace/hex.h"
 #include "guest_harness/trace/names.h"
@@ -83,6 +85,16 @@ std::string describe(const Submit& submit) {
 
 std::string describe(const Event& event) {
     return std::visit([](const auto& e) { return describe(e); }, event);
+}
+
+std::string describe_fault_plan(std::string_view text) {
+    std::string line;
+    while (!text.empty()) {
+        const std::string_view rule = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(rule.size() + 1, text.size()));
+        line += (line.empty() ? "" : "; ") + printable(rule);
+    }
+    return line.empty() ? "none" : line;
 }
 
 }  // namespace harness::trace

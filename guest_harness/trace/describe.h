@@ -16,4 +16,7 @@ std::string describe(const Step& step);
 std::string describe(const Submit& submit);
 std::string describe(const Event& event);
 
+// A fault plan's text on one line: "pci.lost; intr.late argument=5", or "none".
+std::string describe_fault_plan(std::string_view text);
+
 }  // namespace harness::trace

@@ -7,6 +7,7 @@
 
 #include "guest_harness/trace/describe.h"
 #include "guest_harness/trace/differ.h"
+#include "sim/time_text.h"
 
 namespace harness::trace {
 
@@ -25,7 +26,14 @@ std::optional<std::string> header_difference(const Header& a, const Header& b) {
     differ("chip", a.chip, b.chip);
     differ("driver", a.driver, b.driver);
     differ("seed", a.seed, b.seed);
-    differ("timing", a.timing ? "on" : "off", b.timing ? "on" : "off");
+    const auto word = [](bool set, std::string_view yes, std::string_view no) { return set ? yes : no; };
+    differ("timing", word(a.timing, "on", "off"), word(b.timing, "on", "off"));
+    differ("boot", word(a.cold_boot, "cold", "warm"), word(b.cold_boot, "cold", "warm"));
+    differ("fault plan", describe_fault_plan(a.faults), describe_fault_plan(b.faults));
+    const auto limit = [](const Header& header) {
+        return header.time_limit == SimTime::max() ? std::string("none") : sim::format_time(header.time_limit);
+    };
+    differ("time limit", limit(a), limit(b));
     differ("origin", a.origin, b.origin);
     differ("program", a.program_version, b.program_version);
     return text.empty() ? std::nullopt : std::optional<std::string>(text);

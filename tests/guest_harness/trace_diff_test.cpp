@@ -25,6 +25,11 @@ TEST_CASE("trace diff: equal traces are the same, other headers are told") {
     CHECK(result.same());
     REQUIRE(result.headers);
     CHECK(*result.headers == "seed 7 and 8");
+    b = a;
+    b.header.cold_boot = true;
+    b.header.faults.clear();
+    b.header.time_limit = SimTime::max();
+    CHECK(*diff_of(a, b).headers == "boot warm and cold, fault plan intr.late argument=50 and none, time limit 0.022 us and none");
     CHECK(result.counts.at("driver mmio").left == 5);
     CHECK(result.counts.at("work submit").right == 1);
 }
