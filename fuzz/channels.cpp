@@ -26,8 +26,8 @@ void Channels::make(harness::Machine& machine) {
     process_ = std::make_unique<Process>(machine.driver());
     Process& process = *process_;
     process.bring_up();
-    process.alloc(Process::kDevice, kSpace, abi::FERMI_VASPACE_A, abi::NV_VASPACE_ALLOCATION_PARAMETERS{});
-    abi::NV_MEMORY_VIRTUAL_ALLOCATION_PARAMS range{};
+    process.alloc(Process::kDevice, kSpace, abi::FERMI_VASPACE_A, zeroed<abi::NV_VASPACE_ALLOCATION_PARAMETERS>());
+    auto range = zeroed<abi::NV_MEMORY_VIRTUAL_ALLOCATION_PARAMS>();
     range.hVASpace = kSpace;
     process.alloc(Process::kDevice, kRange, abi::NV01_MEMORY_VIRTUAL, range);
     data_pa_ = allocate(kData, kDataBytes, abi::NV01_MEMORY_LOCAL_USER);
@@ -55,7 +55,7 @@ void Channels::make(harness::Machine& machine) {
 }
 
 u64 Channels::allocate(u32 handle, u64 bytes, u32 class_id) {
-    abi::NV_MEMORY_ALLOCATION_PARAMS params{};
+    auto params = zeroed<abi::NV_MEMORY_ALLOCATION_PARAMS>();
     params.owner = process_->client();
     params.size = bytes;
     if (class_id == abi::NV01_MEMORY_SYSTEM)
@@ -65,7 +65,7 @@ u64 Channels::allocate(u32 handle, u64 bytes, u32 class_id) {
 
 void Channels::map_dma(u32 handle, u64 bytes, u64 va) {
     constexpr u32 kFixed = 1u << 15;
-    abi::NVOS46_PARAMETERS params{};
+    auto params = zeroed<abi::NVOS46_PARAMETERS>();
     params.hClient = process_->client();
     params.hDevice = Process::kDevice;
     params.hDma = kRange;
@@ -84,11 +84,11 @@ Channels::Channel Channels::make_channel(u32 number, u32 engine) {
     channel.ring_pa = allocate(ring, kRingBytes, abi::NV01_MEMORY_LOCAL_USER);
     map_dma(ring, kRingBytes, channel.ring_va);
     allocate(notifier, 0x1000, abi::NV01_MEMORY_SYSTEM);
-    abi::NV_CHANNEL_GROUP_ALLOCATION_PARAMETERS in_group{};
+    auto in_group = zeroed<abi::NV_CHANNEL_GROUP_ALLOCATION_PARAMETERS>();
     in_group.engineType = engine;
     in_group.hVASpace = kSpace;
     process.alloc(Process::kDevice, group, abi::KEPLER_CHANNEL_GROUP_A, in_group);
-    abi::NV_CHANNEL_ALLOC_PARAMS params{};
+    auto params = zeroed<abi::NV_CHANNEL_ALLOC_PARAMS>();
     params.hObjectError = notifier;
     params.gpFifoOffset = channel.ring_va;
     params.gpFifoEntries = kEntries;
@@ -97,13 +97,13 @@ Channels::Channel Channels::make_channel(u32 number, u32 engine) {
     params.engineType = engine;
     process.alloc(group, handle, abi::TURING_CHANNEL_GPFIFO_A, params);
     if (engine == abi::NV2080_ENGINE_TYPE_GR0) {
-        process.alloc(handle, handle + 4, abi::TURING_COMPUTE_A, abi::NV_GR_ALLOCATION_PARAMETERS{});
+        process.alloc(handle, handle + 4, abi::TURING_COMPUTE_A, zeroed<abi::NV_GR_ALLOCATION_PARAMETERS>());
     } else {
         process.alloc(handle, handle + 4, abi::TURING_DMA_COPY_A, abi::NVB0B5_ALLOCATION_PARAMETERS{1, engine});
     }
     channel.token = process
                         .control(handle, abi::NVC36F_CTRL_CMD_GPFIFO_GET_WORK_SUBMIT_TOKEN,
-                                 abi::NVC36F_CTRL_CMD_GPFIFO_GET_WORK_SUBMIT_TOKEN_PARAMS{})
+                                 zeroed<abi::NVC36F_CTRL_CMD_GPFIFO_GET_WORK_SUBMIT_TOKEN_PARAMS>())
                         .workSubmitToken;
     struct Schedule {
         u8 enable = 1;

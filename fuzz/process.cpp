@@ -41,7 +41,7 @@ u64 Process::request(u32 number, u64 bytes) {
 }
 
 void Process::alloc_at(u32 parent, u32 object, u32 class_id, u64 params) {
-    abi::NVOS64_PARAMETERS call{};
+    auto call = zeroed<abi::NVOS64_PARAMETERS>();
     call.hRoot = client_;
     call.hObjectParent = parent;
     call.hObjectNew = object;
@@ -55,12 +55,12 @@ void Process::alloc_at(u32 parent, u32 object, u32 class_id, u64 params) {
 void Process::bring_up() {
     FUZZ_CHECK(driver_.open(caller_, kControl, "/dev/nvidiactl", 2) == 0);
     FUZZ_CHECK(driver_.open(caller_, kGpu, "/dev/nvidia0", 2) == 0);
-    abi::nv_ioctl_register_fd_t file{};
+    auto file = zeroed<abi::nv_ioctl_register_fd_t>();
     file.ctl_fd = kControl;
     escape(kGpu, abi::NV_ESC_REGISTER_FD, file);
     alloc_at(0, 0, abi::NV01_ROOT_CLIENT, 0);
-    alloc(client_, kDevice, abi::NV01_DEVICE_0, abi::NV0080_ALLOC_PARAMETERS{});
-    alloc(kDevice, kSubdevice, abi::NV20_SUBDEVICE_0, abi::NV2080_ALLOC_PARAMETERS{});
+    alloc(client_, kDevice, abi::NV01_DEVICE_0, zeroed<abi::NV0080_ALLOC_PARAMETERS>());
+    alloc(kDevice, kSubdevice, abi::NV20_SUBDEVICE_0, zeroed<abi::NV2080_ALLOC_PARAMETERS>());
 }
 
 }  // namespace fuzz

@@ -2,6 +2,7 @@
 // of the driver surface begins with. Everything that bring_up() makes must succeed; what inputs do afterwards need not.
 #pragma once
 
+#include <cstring>
 #include <vector>
 
 #include "fuzz/target.h"
@@ -15,6 +16,14 @@
 namespace fuzz {
 
 namespace abi = rm::abi;
+
+// A struct of the interface whose padding is zero, too: what a process leaves in padding reaches the firmware's queues.
+template <typename T>
+T zeroed() {
+    T value;
+    std::memset(&value, 0, sizeof(T));
+    return value;
+}
 
 // One block of memory; everything else is not mapped.
 class ProcessMemory final : public rm::UserMemory {
@@ -53,21 +62,21 @@ public:
     static u64 request(u32 number, u64 bytes);
     // An escape whose struct is `value`; the struct comes back.
     template <typename T>
-    T escape(int fd, u32 number, T value) {
+    T escape(int fd, u32 number, const T& value) {
         put(ProcessMemory::kArgumentAt, value);
         FUZZ_CHECK(driver_.ioctl(caller_, fd, request(number, sizeof(T)), ProcessMemory::kArgumentAt) == 0);
         return get<T>(ProcessMemory::kArgumentAt);
     }
     template <typename T>
-    T alloc(u32 parent, u32 object, u32 class_id, T params) {
+    T alloc(u32 parent, u32 object, u32 class_id, const T& params) {
         put(ProcessMemory::kNestedAt, params);
         alloc_at(parent, object, class_id, ProcessMemory::kNestedAt);
         return get<T>(ProcessMemory::kNestedAt);
     }
     template <typename T>
-    T control(u32 object, u32 command, T params) {
+    T control(u32 object, u32 command, const T& params) {
         put(ProcessMemory::kNestedAt, params);
-        abi::NVOS54_PARAMETERS call{};
+        auto call = zeroed<abi::NVOS54_PARAMETERS>();
         call.hClient = client_;
         call.hObject = object;
         call.cmd = command;

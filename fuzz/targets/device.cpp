@@ -68,7 +68,7 @@ private:
             0x1000, 0x1001, 0x1002, 0x1004, 0x1010, 0x1011, 0x200, 0x201, 0x202, Process::kSubdevice, Process::kDevice};
         const u32 object = objects[value % std::size(objects)];
         if ((choice & 1) != 0) {
-            abi::NVOS00_PARAMETERS free{};
+            auto free = zeroed<abi::NVOS00_PARAMETERS>();
             free.hRoot = process.client();
             free.hObjectOld = object;
             process.put(ProcessMemory::kArgumentAt, free);

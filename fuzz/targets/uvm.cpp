@@ -43,30 +43,30 @@ struct Bench {
     std::unique_ptr<Booted> booted;
 
     template <typename T>
-    void uvm(u32 number, T params, int fd = kUvm) {
+    void uvm(u32 number, const T& params, int fd = kUvm) {
         process->put(ProcessMemory::kArgumentAt, params);
         FUZZ_CHECK(process->driver().ioctl(process->caller(), fd, number, ProcessMemory::kArgumentAt) == 0);
         FUZZ_CHECK(process->get<T>(ProcessMemory::kArgumentAt).rmStatus == abi::NV_OK);
     }
     void make_objects() {
         process->bring_up();
-        abi::NV_VASPACE_ALLOCATION_PARAMETERS space{};
+        auto space = zeroed<abi::NV_VASPACE_ALLOCATION_PARAMETERS>();
         space.flags = abi::NV_VASPACE_ALLOCATION_FLAGS_IS_EXTERNALLY_OWNED;
         space.flags |= abi::NV_VASPACE_ALLOCATION_FLAGS_ENABLE_PAGE_FAULTING;
         process->alloc(Process::kDevice, kSpace, abi::FERMI_VASPACE_A, space);
-        abi::NV_MEMORY_ALLOCATION_PARAMS block{};
+        auto block = zeroed<abi::NV_MEMORY_ALLOCATION_PARAMS>();
         block.owner = process->client();
         block.size = kRangeBytes;
         process->alloc(Process::kDevice, kVideo, abi::NV01_MEMORY_LOCAL_USER, block);
         block.attr = abi::NVOS32_ATTR_LOCATION::make(abi::NVOS32_ATTR_LOCATION_PCI);
         process->alloc(Process::kDevice, kSystem, abi::NV01_MEMORY_SYSTEM, block);
-        abi::NV2080_CTRL_GPU_GET_GID_INFO_PARAMS gid{};
+        auto gid = zeroed<abi::NV2080_CTRL_GPU_GET_GID_INFO_PARAMS>();
         gid.flags = 2;  // SHA-1, binary
         gid = process->control(Process::kSubdevice, abi::NV2080_CTRL_CMD_GPU_GET_GID_INFO, gid);
         std::copy_n(gid.data, sizeof(uuid.uuid), uuid.uuid);
     }
     abi::UVM_MAP_EXTERNAL_ALLOCATION_PARAMS map_params(u32 object) const {
-        abi::UVM_MAP_EXTERNAL_ALLOCATION_PARAMS map{};
+        auto map = zeroed<abi::UVM_MAP_EXTERNAL_ALLOCATION_PARAMS>();
         map.base = kExternal;
         map.length = 0x20'0000;
         map.perGpuAttributes[0].gpuUuid = uuid;
@@ -82,15 +82,15 @@ struct Bench {
         FUZZ_CHECK(driver.open(caller, kUvm, "/dev/nvidia-uvm", 2) == 0);
         FUZZ_CHECK(driver.open(caller, kMm, "/dev/nvidia-uvm", 2) == 0);
         FUZZ_CHECK(driver.open(caller, kTools, "/dev/nvidia-uvm-tools", 2) == 0);
-        uvm(request::UVM_INITIALIZE, abi::UVM_INITIALIZE_PARAMS{});
-        abi::UVM_MM_INITIALIZE_PARAMS mm{};
+        uvm(request::UVM_INITIALIZE, zeroed<abi::UVM_INITIALIZE_PARAMS>());
+        auto mm = zeroed<abi::UVM_MM_INITIALIZE_PARAMS>();
         mm.uvmFd = kUvm;
         uvm(request::UVM_MM_INITIALIZE, mm, kMm);
-        abi::UVM_REGISTER_GPU_PARAMS gpu{};
+        auto gpu = zeroed<abi::UVM_REGISTER_GPU_PARAMS>();
         gpu.gpu_uuid = uuid;
         gpu.rmCtrlFd = -1;
         uvm(request::UVM_REGISTER_GPU, gpu);
-        abi::UVM_REGISTER_GPU_VASPACE_PARAMS space{};
+        auto space = zeroed<abi::UVM_REGISTER_GPU_VASPACE_PARAMS>();
         space.gpuUuid = uuid;
         space.rmCtrlFd = kControl;
         space.hClient = process->client();
@@ -145,7 +145,7 @@ u64 word_of(const Bench& bench, u8 number) {
 }
 
 void free_object(Bench& bench, rm::DriverSurface& driver, u32 object) {
-    abi::NVOS00_PARAMETERS params{};
+    auto params = zeroed<abi::NVOS00_PARAMETERS>();
     params.hRoot = bench.process->client();
     params.hObjectParent = Process::kDevice;
     params.hObjectOld = object;
