@@ -72,6 +72,8 @@ void Command::option(const std::string& names, std::optional<u64>& value, const 
 void Command::option(const std::string& names, std::vector<std::string>& value, const std::string& help, Need how) {
     CLI::Option* option = app_.add_option(names, value, help);
     if (how == Need::Required) option->required()->expected(-1);
+    // One value each time the option is given: the guest's name may follow it.
+    if (names.front() == '-') option->allow_extra_args(false);
 }
 
 void Command::flag(const std::string& names, bool& value, const std::string& help) { app_.add_flag(names, value, help); }

@@ -40,6 +40,9 @@ TEST_CASE("cli: --env is NAME=VALUE") {
         CHECK_MESSAGE(done.exit_code == 2, wrong);
         CHECK_MESSAGE(done.says("must be NAME=VALUE"), wrong);
     }
+    // One value each time: what follows is the guest.
+    const Finished twice = tu104sim("run --env A=1 --env B= --boot warm " + guest("rm_client"));
+    CHECK_MESSAGE(twice.exit_code == 0, twice.errors);
     CHECK(tu104sim("run --env FOO= --boot warm -- " + guest("rm_client")).exit_code == 0);
 }
 
