@@ -29,9 +29,17 @@ constexpr MethodDef nvc5c0_rows[] = {
 #include "gpu_model/engine/compute/compute_methods.def"
 };
 
+#define METHOD(name, offset, count) {MethodDef::Kind::Method, #name, offset, count},
+#define FIELD(method, name, hi, lo) {MethodDef::Kind::Field, #name, hi, lo},
+#define VALUE(method, field, name, value) {MethodDef::Kind::Value, #name, value, 0},
+constexpr MethodDef nva140_rows[] = {
+#include "gpu_model/engine/i2m/i2m_methods.def"
+};
+
 constexpr MethodTable::Index nvc46f_index = MethodTable::make_index(nvc46f_rows);
 constexpr MethodTable::Index nvc5b5_index = MethodTable::make_index(nvc5b5_rows);
 constexpr MethodTable::Index nvc5c0_index = MethodTable::make_index(nvc5c0_rows);
+constexpr MethodTable::Index nva140_index = MethodTable::make_index(nva140_rows);
 
 constexpr MethodTable tables[] = {
 #define CLASS_TABLE(id, name, space) MethodTable(id, #name, space##_rows, space##_index),

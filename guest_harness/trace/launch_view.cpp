@@ -191,6 +191,9 @@ std::string LaunchView::add(const MethodWord& word) {
             if (word.method == compute::SEND_SIGNALING_PCAS_B && compute::SEND_SIGNALING_PCAS_B_SCHEDULE::get(word.data) != 0)
                 return fmt::format("launch the grid of the QMD at 0x{:x}", u64{methods[compute::SEND_PCAS_A]} << kQmdShift);
             return {};
+        // The same methods at the same offsets.
+        case gpu::cls::KEPLER_INLINE_TO_MEMORY_B:
+            return word.method == compute::LAUNCH_DMA ? inline_text(methods, word.data) : std::string();
         default: return {};
     }
 }

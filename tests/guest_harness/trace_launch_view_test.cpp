@@ -99,5 +99,9 @@ TEST_CASE("launch view: semaphores of the host, inline data and grids; other wor
     said.word(grid, compute::LINE_COUNT, 2);
     said.word(grid, compute::OFFSET_OUT, 0x40);
     CHECK(said.word(grid, compute::LAUNCH_DMA, 1) == "take 2 lines of 9 bytes from the pushbuffer, pitch, to 0x40");
+    said.word(gpu::cls::KEPLER_INLINE_TO_MEMORY_B, compute::LINE_LENGTH_IN, 5);
+    said.word(gpu::cls::KEPLER_INLINE_TO_MEMORY_B, compute::LINE_COUNT, 1);
+    CHECK(said.word(gpu::cls::KEPLER_INLINE_TO_MEMORY_B, compute::LAUNCH_DMA, 0) ==
+          "take 5 bytes from the pushbuffer, block-linear, to 0x0");
     CHECK(said.word(0, 0x300, 1).empty());
 }

@@ -49,6 +49,18 @@ Effects make_effects() {
     return effects;
 }
 
+// KEPLER_INLINE_TO_MEMORY_B: the compute class's methods for inline data, at the same offsets and with the same effects, as a
+// class with state of its own. What it does not have is an illegal method.
+bool inline_class_has(u32 method) {
+    static const MethodTable& table = *find_method_table(cls::KEPLER_INLINE_TO_MEMORY_B);
+    return table.has(method);
+}
+
+// Where a channel's state of that class is kept: beside its state of the compute class.
+constexpr u32 kInlineClassState = 1u << 31;
+// From here on that class has scratch words, where the compute class has effects of its own.
+constexpr u32 kInlineClassPlain = 0x200;
+
 const Effects& effects() {
     static const Effects table = make_effects();
     return table;
@@ -123,7 +135,9 @@ MethodResult Compute::method(const ChannelContext& channel, u32 subchannel, u32 
 MethodResult Compute::set_object(const ChannelContext& channel, u32 subchannel, u32 data) {
     Context& context = contexts_[channel.chid];
     u32 class_id = SET_OBJECT_CLASS_ID::get(data);
-    if (!accepts_class(class_id)) {
+    if (class_id == cls::KEPLER_INLINE_TO_MEMORY_B) {
+        contexts_[channel.chid | kInlineClassState].bound[subchannel % kSubchannels] = class_id;
+    } else if (!accepts_class(class_id)) {
         std::string_view known = class_name(class_id);
         if (known.empty()) {
             Call call{channel, context, subchannel, SET_OBJECT, data, false};
@@ -139,11 +153,13 @@ MethodResult Compute::set_object(const ChannelContext& channel, u32 subchannel, 
 u32 Compute::methods(const ChannelContext& channel, u32 subchannel, u32 method_offset, u32 increment, const u32* data,
                      u32 count, MethodResult& result) {
     result = MethodResult::Ok;
-    Context& context = contexts_[channel.chid];
+    Context& of_channel = contexts_[channel.chid];
     const Effects& effect_of = effects();
     // Methods work without SET_OBJECT; a subchannel bound to a class without a model takes none.
-    u32 bound = context.bound[subchannel % kSubchannels];
-    if (bound != 0 && !accepts_class(bound)) {
+    u32 bound = of_channel.bound[subchannel % kSubchannels];
+    const bool inline_class = bound == cls::KEPLER_INLINE_TO_MEMORY_B;
+    Context& context = inline_class ? contexts_[channel.chid | kInlineClassState] : of_channel;
+    if (bound != 0 && !inline_class && !accepts_class(bound)) {
         Call call{channel, context, subchannel, method_offset, data[0], false};
         kernel_.unmodelled().refused(fmt::format("method {:04X} 0x{:04x}", bound, method_offset), kernel_.now());
         result = refuse(call, class_error::ILLEGAL_METHOD);
@@ -151,7 +167,7 @@ u32 Compute::methods(const ChannelContext& channel, u32 subchannel, u32 method_o
     }
     u32 taken = 0;
     while (taken < count) {
-        if (context.plain()) {
+        if (context.plain() && !inline_class) {
             u32 word = (method_offset + increment * taken) / 4, step = increment / 4;
             for (; taken < count && effect_of[word] == Effect::State; ++taken, word += step)
                 context.state[word] = data[taken];
@@ -160,7 +176,12 @@ u32 Compute::methods(const ChannelContext& channel, u32 subchannel, u32 method_o
         Call call{channel, context, subchannel, method_offset + increment * taken, data[taken], false};
         bool inline_run = call.method == LOAD_INLINE_DATA && increment == 0 && context.inline_transfer.pending() &&
                           context.shadow_mode == 0 && !context.mme.waiting();
-        if (inline_run) {
+        if (inline_class && !inline_class_has(call.method)) {
+            result = refuse(call, class_error::ILLEGAL_METHOD);
+        } else if (inline_class && call.method >= kInlineClassPlain && !context.inline_transfer.pending()) {
+            context.state[call.method / 4] = call.data;
+            ++taken;
+        } else if (inline_run) {
             taken += inline_words(call, data + taken, count - taken, result);
         } else {
             result = front_end(call);
@@ -315,7 +336,8 @@ MethodResult Compute::inline_done(Call& call) {
 
 TrappedMethod Compute::trapped(const Call& call) const {
     TrappedMethod out;
-    out.class_id = cls::TURING_COMPUTE_A;
+    const u32 bound = call.context.bound[call.subchannel % kSubchannels];
+    out.class_id = bound == cls::KEPLER_INLINE_TO_MEMORY_B ? bound : cls::TURING_COMPUTE_A;
     out.subchannel = call.subchannel;
     out.method = call.method;
     out.data = call.data;
@@ -360,6 +382,7 @@ u64 Compute::take_cost_ps() {
 void Compute::drop_channel(u32 chid) {
     launcher_.drop_channel(chid);
     contexts_.erase(chid);
+    contexts_.erase(chid | kInlineClassState);
 }
 
 void Compute::reset() {
@@ -369,12 +392,14 @@ void Compute::reset() {
 }
 
 std::string Compute::describe(u32 chid) const {
-    auto it = contexts_.find(chid);
-    if (it == contexts_.end()) return {};
     std::string text;
-    const Context& context = it->second;
-    if (context.inline_transfer.pending()) text += fmt::format(" inline data: {}", context.inline_transfer.describe());
-    if (context.mme.waiting()) text += fmt::format(" macro {} waits for data at {}", context.mme.macro(), context.mme.pc());
+    for (u32 key : {chid, chid | kInlineClassState}) {
+        auto it = contexts_.find(key);
+        if (it == contexts_.end()) continue;
+        const Context& context = it->second;
+        if (context.inline_transfer.pending()) text += fmt::format(" inline data: {}", context.inline_transfer.describe());
+        if (context.mme.waiting()) text += fmt::format(" macro {} waits for data at {}", context.mme.macro(), context.mme.pc());
+    }
     return text;
 }
 
