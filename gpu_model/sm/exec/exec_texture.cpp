@@ -1,5 +1,5 @@
-// Texture and surface instructions. Not modelled, and refused by name: levels of detail beyond the first, cube maps,
-// depth comparison, offsets, and sampling with derivatives that the hardware takes from neighbouring lanes.
+// Texture and surface instructions. Not modelled, and refused by name: levels of detail beyond the first, depth
+// comparison, offsets, cube maps but for plain sampling of single faces, and derivatives from neighbouring lanes.
 #include <algorithm>
 #include <cstring>
 
@@ -173,6 +173,17 @@ bool is_cube(const Slot& s) {
     return dim == TextureDim::CUBE || dim == TextureDim::ARRAY_CUBE || dim == TextureDim::INVALID6;
 }
 
+// Cubes are sampled by TEX alone, and only by its forms for cubes. True: refused.
+bool refuses_cube(Exec& x, const Slot& s, const Bound& bound) {
+    const bool queries = s.in.op == Op::TXQ || s.in.op == Op::TXQ_UR || s.in.op == Op::TXQ_R;
+    const bool samples = s.in.op == Op::TEX || s.in.op == Op::TEX_UR || s.in.op == Op::TEX_R;
+    const bool cube = bound.texture.is_cube();
+    const bool seam = cube && bound.sampler.linear && bound.sampler.seamless;
+    if (queries || (cube == is_cube(s) && (!cube || samples) && !seam)) return false;
+    refuse_texture(x, s, seam ? "a filter across the faces of a cube" : "a cube map in this form");
+    return true;
+}
+
 // Runs `read` for each lane with its texture bound. read(unit, bound, list, lane) answers the lane's value.
 template <typename Read>
 void each_texel(Exec& x, Slot& s, bool with_sampler, u32 handle_at, const TextureOperands& shape, Read read) {
@@ -184,7 +195,7 @@ void each_texel(Exec& x, Slot& s, bool with_sampler, u32 handle_at, const Textur
         const u32 lane = static_cast<u32>(std::countr_zero(rest));
         const LaneOperands list = lane_operands(x, s, shape, lane);
         if (is_bindless(s.in.op)) handle = list.word[handle_at];
-        if (!bind(x, s, handle, with_sampler, bound)) return;
+        if (!bind(x, s, handle, with_sampler, bound) || refuses_cube(x, s, bound)) return;
         TextureUnit unit(x.grid->memory(), bound.texture);
         const std::optional<TexelValue> value = read(unit, bound, list);
         if (!value) {
@@ -199,8 +210,8 @@ void each_texel(Exec& x, Slot& s, bool with_sampler, u32 handle_at, const Textur
 // What is the same in TEX, TLD, TLD4 and TXD. True: refused.
 bool refuses_common(Exec& x, Slot& s) {
     constexpr unsigned offset_bit = 76, depth_bit = 78;
-    if (is_cube(s)) {
-        refuse_texture(x, s, "a cube map");
+    if (static_cast<TextureDim>(s.in.word.bits(63, 61)) == TextureDim::INVALID6) {
+        x.trap(s, TrapReason::ILLEGAL_INSTR_PARAM, x.lanes);
         return true;
     }
     if (s.in.word.bit(offset_bit) || s.in.word.bit(depth_bit)) {
@@ -274,8 +285,9 @@ void op_txq(Exec& x, Slot& s) {
     each_texel(x, s, false, 0, shape, [&](TextureUnit&, const Bound& bound, const LaneOperands& list) {
         const Texture& t = bound.texture;
         constexpr u32 levels = 1;
-        // An extent that the type does not have reads as zero. Guess: of a one-dimensional array the layers are the third.
-        const bool has_height = t.type == TextureType::TWO_D || t.type == TextureType::TWO_D_ARRAY ||
+        // An extent that the type does not have reads as zero. Guess: of a one-dimensional array the layers are the
+        // third.
+        const bool has_height = t.is_cube() || t.type == TextureType::TWO_D || t.type == TextureType::TWO_D_ARRAY ||
                                 t.type == TextureType::THREE_D || t.type == TextureType::TWO_D_NO_MIPMAP;
         const bool has_depth = t.type == TextureType::THREE_D || t.is_array();
         TexelValue value{t.width, has_height ? t.height : 0, has_depth ? t.depth : 0, levels};

@@ -115,7 +115,7 @@ std::string decode_texture(const TextureEntry& e, Texture& t) {
     if (get(e, texhead::S_R_G_B_CONVERSION) != 0) return refuse_field("a texture header", "S_R_G_B_CONVERSION", 1);
     const u32 type = get(e, texhead::TEXTURE_TYPE);
     t.type = static_cast<TextureType>(type);
-    if (t.type == TextureType::CUBEMAP || type >= static_cast<u32>(TextureType::CUBEMAP_ARRAY))
+    if (type > static_cast<u32>(TextureType::CUBEMAP_ARRAY))
         return refuse_field("a texture header", "TEXTURE_TYPE", type);
     if (std::string wrong = decode_layout(e, t); !wrong.empty()) return wrong;
     if (t.version == HeaderVersion::ONE_D_BUFFER) return {};
@@ -138,6 +138,7 @@ std::string decode_sampler(const TextureEntry& e, Sampler& s) {
     if (filter != point && filter != linear) return refuse_field("a sampler", "MAG_FILTER", filter);
     s.linear = filter == linear;
     if (get(e, texsamp::DEPTH_COMPARE) != 0) return refuse_field("a sampler", "DEPTH_COMPARE", 1);
+    s.seamless = get(e, texsamp::CUBEMAP_INTERFACE_FILTERING) != 0;
     if (get(e, texsamp::REDUCTION_FILTER) != 0)
         return refuse_field("a sampler", "REDUCTION_FILTER", get(e, texsamp::REDUCTION_FILTER));
     const EntryField border[] = {texsamp::BORDER_COLOR_R, texsamp::BORDER_COLOR_G, texsamp::BORDER_COLOR_B,

@@ -46,6 +46,7 @@ struct Texture {
     u32 block_height_log2 = 0, block_depth_log2 = 0;
     bool normalized = false;  // coordinates run from 0 to 1
 
+    bool is_cube() const { return type == TextureType::CUBEMAP || type == TextureType::CUBEMAP_ARRAY; }
     bool is_array() const { return type == TextureType::ONE_D_ARRAY || type == TextureType::TWO_D_ARRAY; }
     // Address of a texel. Precondition: x, y, z lie inside.
     u64 texel_va(u32 x, u32 y, u32 z) const { return byte_va(u64{x} * format.bytes, y, z); }
@@ -55,6 +56,7 @@ struct Texture {
 struct Sampler {
     std::array<TextureWrap, 3> wrap{};
     bool linear = false;
+    bool seamless = false;  // a linear filter at the edge of a cube's face reads the next face
     std::array<u32, 4> border{};  // as the sampler has it
 };
 

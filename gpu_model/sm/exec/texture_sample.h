@@ -13,7 +13,7 @@ using TexelValue = std::array<u32, 4>;
 // Coordinates as the instruction gives them: x, y, z as bits of floats, or as integers.
 struct TexturePoint {
     std::array<u32, 3> at{};
-    u32 layer = 0;       // of an array
+    u32 layer = 0;       // of an array; of an array of cubes the cube
     u32 dimensions = 1;  // how many of `at` count
 };
 
@@ -42,6 +42,11 @@ private:
     Raw border(const Sampler& sampler) const;
     u32 finish(u32 component, i64 raw) const;
     TexelValue swizzle(const std::array<u32, 4>& components) const;
+    // A direction becomes a place on one of the six faces, which are layers of the texture.
+    std::optional<TexelValue> sample_cube(const Sampler& sampler, const TexturePoint& point);
+    // Positions in texels, and the layer.
+    std::optional<TexelValue> sample_at(const Sampler& sampler, const std::array<u32, 3>& positions, u32 dimensions,
+                                        u32 layer);
     std::optional<TexelValue> filter(const Sampler& sampler, const std::array<i64, 3>& fixed, u32 dimensions,
                                      u32 layer);
 
