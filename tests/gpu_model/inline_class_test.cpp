@@ -89,7 +89,8 @@ TEST_CASE("inline class: what only the compute class has is illegal; scratch wor
     CHECK(gr.bench.errors.empty());
     CHECK(gr.state(nvc5c0::INVALIDATE_SHADER_CACHES) == 0);
     // A subchannel may be bound anew.
-    gr.bench.submit(gr.channel, inc(kInlineSubchannel, nvc5c0::SET_OBJECT, {cls::TURING_COMPUTE_A}) + inc(kInlineSubchannel, kScratch, {6}));
+    gr.bench.submit(gr.channel, inc(kInlineSubchannel, nvc5c0::SET_OBJECT, {cls::TURING_COMPUTE_A}) +
+                                    inc(kInlineSubchannel, kScratch, {6}));
     gr.bench.run();
     CHECK(gr.bench.errors.empty());
     CHECK(gr.state(kScratch) == 6);
