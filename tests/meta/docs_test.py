@@ -55,7 +55,8 @@ def check_paths(name, text, problems):
     for code in re.findall(r"`([^`\s]+)`", text):
         # A name in capitals stands for any.
         placeholder = re.search(r"[A-Z]{4,}", os.path.basename(code))
-        if PATH.fullmatch(code) and not placeholder and not glob.glob(os.path.join(ROOT, code)):
+        place = os.path.join(ROOT, code)  # a file, or its name without .h and .cpp
+        if PATH.fullmatch(code) and not placeholder and not glob.glob(place) and not glob.glob(place + ".*"):
             problems.append(f"{name}: `{code}` does not exist")
     for target in re.findall(r"\]\(([^)#:]+)\)", text):
         if not os.path.exists(os.path.join(os.path.dirname(os.path.join(ROOT, name)), target)):
