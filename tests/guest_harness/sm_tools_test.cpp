@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -72,4 +73,22 @@ TEST_CASE("options that say nothing that there is are refused by name") {
           SmToolOptions{.sass_trace = {}, .check = {}, .breaks = "0x11"}})
         CHECK_THROWS_AS(SmTools{options}, sim::HostError);
     CHECK_FALSE(SmTools(SmToolOptions{}).wanted());
+}
+
+TEST_CASE("a guest's mappings are seen with the bytes that it asked for") {
+    std::vector<AllocationWatch::Mapping> mappings;
+    std::vector<u64> gone;
+    AllocationWatch watch(
+        *rm::find_version("570.144").version, [&](const AllocationWatch::Mapping& mapping) { mappings.push_back(mapping); },
+        [&](u64 va) { gone.push_back(va); });
+    trace::PlayOptions play;
+    play.on_start = [&](Machine& machine) { machine.kernel().journal().add_sink(watch); };
+    play.on_end = [&](Machine& machine) { machine.kernel().journal().remove_sink(watch); };
+    trace::play([] { return std::make_unique<trace::Reader>(kTrace); }, play);
+    // The client's host and video buffers (kernel_client.c).
+    constexpr u64 buffer_bytes = 512 * 1024;
+    const auto buffers = std::count_if(mappings.begin(), mappings.end(), [](const AllocationWatch::Mapping& mapping) {
+        return mapping.bytes == buffer_bytes && mapping.va != 0 && mapping.memory_handle != 0;
+    });
+    CHECK(buffers == 2);
 }
