@@ -95,3 +95,29 @@ TEST_CASE("inline class: what only the compute class has is illegal; scratch wor
     CHECK(gr.bench.errors.empty());
     CHECK(gr.state(kScratch) == 6);
 }
+
+TEST_CASE("inline class: random methods and data never do more than stop their channel") {
+    for (u64 seed = 0; seed < test_support::seed_count(60); ++seed) {
+        CAPTURE(seed);
+        sim::RandomStream random(seed, "tests", "inline class");
+        GrBench gr({}, true, seed);
+        BenchChannel& other = gr.add({});
+        gr.bench.submit_runlist(0);
+        ChipBench::Buffer buffer = gr.bench.make_buffer(1 << 16);
+        std::vector<u32> words = bind();
+        for (u32 i = 0; i < 60; ++i) {
+            u32 method = static_cast<u32>(0x100 + random.below(0x60) * 4);
+            u32 data = random.chance(1, 2) ? static_cast<u32>(random.below(64)) : static_cast<u32>(random.next());
+            if (method == nvc5c0::OFFSET_OUT_UPPER) data = static_cast<u32>(buffer.va >> 32);
+            if (method == nvc5c0::OFFSET_OUT) data = static_cast<u32>(buffer.va + random.below(1 << 15));
+            words = words + inc(kInlineSubchannel, method, {data});
+        }
+        gr.bench.submit(gr.channel, words);
+        gr.bench.run(SimTime::from_ms(5));
+        CHECK(gr.bench.errors.size() <= 1);
+        for (const ChipError& error : gr.bench.errors) CHECK(error.chid == gr.channel.chid);
+        gr.bench.submit(other, inc(kComputeSubchannel, kScratch, {3}));
+        gr.bench.run(SimTime::from_ms(5));
+        CHECK(gr.bench.compute->state(other.chid, kScratch) == 3);
+    }
+}
