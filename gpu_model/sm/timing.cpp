@@ -18,10 +18,10 @@ struct Latency {
     u32 result = 0, interval = 0, sm_interval = 0;
     bool variable = false;
 };
-enum class Kind : u8 { Fixed, Variable };
+enum class LatencyKind : u8 { Fixed, Variable };
 
-constexpr Latency latency(u32 result, u32 interval, u32 sm_interval, Kind kind) {
-    return {result, interval, sm_interval, kind == Kind::Variable};
+constexpr Latency latency(u32 result, u32 interval, u32 sm_interval, LatencyKind kind) {
+    return {result, interval, sm_interval, kind == LatencyKind::Variable};
 }
 
 #define SM_CYCLES(name, cycles, evidence) constexpr u32 name = cycles;
@@ -36,7 +36,7 @@ constexpr Latency pipe_latency(Pipe pipe) {
     switch (pipe) {
 #define PIPE_LATENCY(name, result, interval, sm_interval, kind, evidence) \
     case Pipe::name:                                                      \
-        return latency(result, interval, sm_interval, Kind::kind);
+        return latency(result, interval, sm_interval, LatencyKind::kind);
 #define OP_LATENCY(...)
 #define SM_CYCLES(...)
 #include "gpu_model/time/instruction_latency.def"
@@ -51,7 +51,7 @@ Latency latency_of(const sass::Instruction& in) {
     switch (in.op) {
 #define OP_LATENCY(name, result, interval, sm_interval, kind, evidence) \
     case Op::name:                                                      \
-        return latency(result, interval, sm_interval, Kind::kind);
+        return latency(result, interval, sm_interval, LatencyKind::kind);
 #define PIPE_LATENCY(...)
 #define SM_CYCLES(...)
 #include "gpu_model/time/instruction_latency.def"

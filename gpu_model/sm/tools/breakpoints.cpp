@@ -41,7 +41,7 @@ std::string_view state_name(LaneGroup::State state) {
     return "?";
 }
 
-std::string row_text(const u32* row, u32 lanes) {
+std::string lane_values(const u32* row, u32 lanes) {
     const u32 some = row[std::countr_zero(lanes)];
     bool same = true;
     for_lanes(lanes, [&](u32 lane) { same = same && row[lane] == some; });
@@ -110,7 +110,7 @@ std::string describe_warp(const Step& step) {
     }
     const u32 registers = std::min(launch.registers, kRegistersMax);
     for (u32 i = 0; i < registers; ++i)
-        text += fmt::format("  R{:<3} {}\n", i, row_text(step.warp.regs[i].lane, step.active));
+        text += fmt::format("  R{:<3} {}\n", i, lane_values(step.warp.regs[i].lane, step.active));
     std::string predicates, uniform;
     for (u32 i = 0; i < sass::kPt; ++i) {
         predicates += fmt::format(" P{}=0x{:08x}", i, step.warp.preds[i] & step.active);
