@@ -30,7 +30,7 @@ public:
     const std::string& name() const { return name_; }
 
     struct Run {
-        double seconds = 0;  // from the launch to its end, without copies
+        double seconds = 0;  // of processor time, from the launch to its end, without copies
         std::vector<u8> result;
     };
     // Buffers are the kernel's first arguments, scalars the others; the result is the first buffer afterwards. A

@@ -8,9 +8,9 @@ __kernel void lcg(__global uint* state, uint rounds) {
     state[i] = x;
 }
 
-// As a loop over the range: each work item has every so many elements.
 __kernel void saxpy(__global float* y, __global const float* x, float a, uint n) {
-    for (uint i = get_global_id(0); i < n; i += get_global_size(0)) y[i] = fma(a, x[i], y[i]);
+    const uint i = get_global_id(0);
+    if (i < n) y[i] = fma(a, x[i], y[i]);
 }
 
 uint rotate_right(uint x, uint by) {

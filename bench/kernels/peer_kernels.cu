@@ -10,9 +10,9 @@ extern "C" __global__ void lcg(u32* state, u32 rounds) {
     state[i] = x;
 }
 
-// As a loop over the grid: each thread has every so many elements.
 extern "C" __global__ void saxpy(float* y, const float* x, float a, u32 n) {
-    for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) y[i] = fmaf(a, x[i], y[i]);
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = fmaf(a, x[i], y[i]);
 }
 
 __device__ inline u32 rotate_right(u32 x, u32 by) {

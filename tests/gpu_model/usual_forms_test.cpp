@@ -116,10 +116,12 @@ struct WarpBench : SmBench {
                 if (rng.below(8) == 0) lane &= 0x807f'ffff;
             }
         }
-        const u32 access = 16, kind = static_cast<u32>(rng.below(3));
+        const u32 access = 16, kind = static_cast<u32>(rng.below(5));
         for (u32 lane = 0; lane < kLanes; ++lane) {
             const u32 place = kind == 0 ? lane * 4 : static_cast<u32>(rng.below(kDataBytes / access - 2)) * access;
-            const u32 at = kind == 0 || kind == 1 ? place : place % 64;
+            // A run, anything, few places, a run for each half of the warp, one place for each half.
+            const u32 half = lane / 16 * 512;
+            const u32 at = kind <= 1 ? place : kind == 2 ? place % 64 : kind == 3 ? half + lane % 16 * 4 : half;
             warp.regs[kPairAddress].lane[lane] = static_cast<u32>(kData) + at;
             warp.regs[kPairAddress + 1].lane[lane] = 0;
             warp.regs[kSharedAddress].lane[lane] = at;

@@ -1,4 +1,6 @@
 // Operations across the lanes of a warp, predicates as data, and special registers.
+#include <algorithm>
+
 #include "gpu_model/sm/exec/grid.h"
 #include "gpu_model/sm/exec/int_functions.h"
 #include "gpu_model/sm/exec/operations.h"
@@ -188,6 +190,11 @@ void thread_indices(const Exec& x, Row (&axes)[3]) {
 // A special register that differs from lane to lane. False: it is none of them.
 bool lane_register(const Exec& x, u32 id, Row& out) {
     Row axes[3];
+    const std::array<u32, 3>& block = x.grid->launch().block;
+    if (id == TidX && block[1] == 1 && block[2] == 1) {
+        for (u32 i = 0; i < kLanes; ++i) out.lane[i] = x.warp->index * kLanes + i;
+        return true;
+    }
     switch (id) {
         case TidX:
         case TidY:
@@ -287,12 +294,17 @@ void op_s2r(Exec& x, Slot& s) {
     u32* d = x.dst(s.in.rd);
     Row row;
     u32 value = 0;
-    if (lane_register(x, id, row)) {
-        for_lanes(x.lanes, [&](u32 lane) { d[lane] = row.lane[lane]; });
-    } else if (warp_register(x, id, value)) {
-        for_lanes(x.lanes, [&](u32 lane) { d[lane] = value; });
+    if (!lane_register(x, id, row)) {
+        if (!warp_register(x, id, value)) {
+            trap_special(x, s);
+            return;
+        }
+        std::fill(std::begin(row.lane), std::end(row.lane), value);
+    }
+    if (x.lanes == kAllLanes) {
+        std::copy_n(row.lane, kLanes, d);
     } else {
-        trap_special(x, s);
+        for_lanes(x.lanes, [&](u32 lane) { d[lane] = row.lane[lane]; });
     }
 }
 

@@ -394,6 +394,12 @@ void GridRun::code_changed(u64 va, u64 bytes) {
 bool GridRun::read_constant(u32 bank_index, u64 offset, std::span<u8> out) {
     const ConstantBuffer& buffer = launch_.banks[bank_index];
     Bank& bank = banks_[bank_index];
+    const u64 first_granule = offset / kConstantGranule;
+    if (offset + out.size() <= buffer.bytes && first_granule < bank.present.size() && bank.present[first_granule] != 0 &&
+        (offset + out.size() - 1) / kConstantGranule == first_granule) [[likely]] {
+        std::copy_n(bank.bytes.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
+        return true;
+    }
     if (bank.present.empty()) {
         const std::size_t granules = (buffer.bytes + kConstantGranule - 1) / kConstantGranule;
         bank.bytes.assign(granules * kConstantGranule, 0);
