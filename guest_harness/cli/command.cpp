@@ -197,6 +197,7 @@ int run_command_line(int argc, char** argv) {
     add_minimize(program, outcome);
     add_report(program, outcome);
     add_import(program, outcome);
+    add_record(program, outcome);
     add_show(program, outcome);
     add_diff(program, outcome);
     add_verify(program, outcome);

@@ -31,6 +31,7 @@ void add_explore(Program& program, Outcome& outcome);
 void add_minimize(Program& program, Outcome& outcome);
 void add_report(Program& program, Outcome& outcome);
 void add_import(Program& program, Outcome& outcome);
+void add_record(Program& program, Outcome& outcome);
 void add_show(Program& program, Outcome& outcome);
 void add_diff(Program& program, Outcome& outcome);
 void add_verify(Program& program, Outcome& outcome);

@@ -40,6 +40,7 @@ void replay_on_hardware(const HwOptions& options, const std::string& trace, cons
     const trace::OpenTrace open = [&trace] { return open_trace(trace); };
     MachineOptions model;
     const trace::Header header = open()->header();
+    if (!header.faults.empty()) throw sim::HostError(trace + " was recorded under a fault plan, which is not for real hardware");
     if (header.origin != "run") throw sim::HostError(trace + " is no recording of a run: only its stores can be played on hardware");
     model.chip = header.chip;
     hw::CompareOptions compare;

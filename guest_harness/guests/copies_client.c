@@ -1,7 +1,7 @@
 // Random work that moves memory: copies by the copy engine (linear, with pitches, remapped, to and from block-linear surfaces), inline
 // transfers, host semaphores with and without reduction. One piece at a time, each awaited; nothing is checked here: whoever plays the
-// recording on two machines compares what each piece wrote. Arguments: how many, the seed of the choice, and, for measuring how long one
-// takes, the bytes of a plain copy to use for all of them.
+// recording on two machines compares what each piece wrote. Arguments: how many, the seed of the choice, and either the kinds to choose
+// from, a letter each (see main), or, for measuring how long one takes, the bytes of a plain copy to use for all of them.
 #include "guest_harness/guests/check.h"
 #include "guest_harness/guests/nvrm.h"
 
@@ -125,7 +125,8 @@ static void launch(u64 from, u64 to, u32 pitch_in, u32 pitch_out, u32 length, u3
 
 static void linear(void) {
     u32 bytes = 1 + below(below(2) ? 300 : 20000);
-    launch(buffer() + below(HALF - bytes), buffer() + HALF + below(HALF - bytes), 0, 0, bytes, 1, LAUNCH_SRC_PITCH | LAUNCH_DST_PITCH);
+    u64 from = buffer() + below(HALF - bytes), to = buffer() + HALF + below(HALF - bytes);
+    launch(from, to, 0, 0, bytes, 1, LAUNCH_SRC_PITCH | LAUNCH_DST_PITCH);
 }
 
 static void pitched(void) {
@@ -134,9 +135,10 @@ static void pitched(void) {
            LAUNCH_SRC_PITCH | LAUNCH_DST_PITCH | LAUNCH_MULTI_LINE);
 }
 
-// Elements of 1 to 4 components of 1 to 4 bytes, from components of the source, two constants, or left as they are.
-static void remapped(void) {
-    u32 size = 1 + below(4), sources = 1 + below(4), targets = 1 + below(4), elements = 1 + below(500), lines = 1 + below(8), map = 0;
+// Elements of 1 to 4 components of 1, 2 or 4 bytes, or of 3, from components of the source, two constants, or left as they are.
+static void remapped(int three) {
+    u32 size = three ? 3 : 1u << below(3), sources = 1 + below(4), targets = 1 + below(4), elements = 1 + below(500);
+    u32 lines = 1 + below(8), map = 0;
     for (u32 index = 0; index < 4; ++index) {
         u32 choice = below(8);
         map |= (choice < 4 ? below(sources) : choice < 6 ? choice : choice == 6 ? 6 : below(sources)) << 4 * index;
@@ -197,18 +199,27 @@ int guest_main(int argc, char** argv) {
     random_state = argc > 2 ? number(argv[2]) : 1;
     open_everything();
     fill_buffers();
+    // Components of 3 bytes only when asked for: with them an H200's copy engine was seen to stop for good.
+    const char* kinds = "lprrbBis";
     u32 plain_bytes = argc > 3 ? number(argv[3]) : 0;
+    if (argc > 3 && plain_bytes == 0) kinds = argv[3];
+    u32 kind_count = 0;
+    while (kinds[kind_count]) ++kind_count;
+    if (kind_count == 0) fail("kinds", 0);
     if (plain_bytes > HALF) fail("bytes of a plain copy", plain_bytes);
     for (u32 index = 0; index < count; ++index) {
-        if (plain_bytes != 0) launch(host_va, video_va + HALF, 0, 0, plain_bytes, 1, LAUNCH_SRC_PITCH | LAUNCH_DST_PITCH);
-        else switch (below(8)) {
-            case 0: linear(); break;
-            case 1: pitched(); break;
-            case 2: case 3: remapped(); break;
-            case 4: block_linear(1); break;
-            case 5: block_linear(0); break;
-            case 6: inline_data(); break;
-            default: host_semaphore(); break;
+        if (plain_bytes != 0)
+            launch(host_va, video_va + HALF, 0, 0, plain_bytes, 1, LAUNCH_SRC_PITCH | LAUNCH_DST_PITCH);
+        else switch (kinds[below(kind_count)]) {
+            case 'l': linear(); break;
+            case 'p': pitched(); break;
+            case 'r': remapped(0); break;
+            case 't': remapped(1); break;
+            case 'b': block_linear(1); break;
+            case 'B': block_linear(0); break;
+            case 'i': inline_data(); break;
+            case 's': host_semaphore(); break;
+            default: fail("kind", (u64)kinds[0]);
         }
         submit_and_wait();
     }

@@ -1,5 +1,7 @@
 // Reads rings and pushbuffers where they lie. Formats: class headers clc46f.h and clc86f.h (the same in both).
-// Refused by name: kernel launches and macros on another chip (their code is Turing's), copies between physical addresses.
+// Refused by name: kernel launches and macros on another chip (their code is Turing's), copies between physical addresses, and remapping
+// of 3-byte components on another chip. Observed at 580.159: a GH100 never finished such a launch (two destination components, one of
+// them NO_WRITE), and the driver then asked for a reset, which nobody here may do.
 #include "guest_harness/hw/work.h"
 
 #include <fmt/format.h>
@@ -134,6 +136,11 @@ std::string Work::recode(const trace::MethodWord& word, u64 address, u32 stored)
     if (word.class_id == gpu::cls::TURING_DMA_COPY_A && word.method == gpu::nvc5b5::LAUNCH_DMA &&
         (LAUNCH_SRC::get(word.data) != 0 || LAUNCH_DST::get(word.data) != 0))
         return "copy between physical addresses: it could reach memory that is not this process's";
+    using namespace gpu::nvc5b5;
+    if (word.class_id == gpu::cls::TURING_DMA_COPY_A && *there != word.class_id && word.method == SET_REMAP_COMPONENTS &&
+        SET_REMAP_COMPONENTS_COMPONENT_SIZE::get(word.data) == SET_REMAP_COMPONENTS_COMPONENT_SIZE_THREE)
+        return fmt::format("remapping of 3-byte components on class {:04X}: seen to stop the copy engine of a GH100 until its reset",
+                           *there);
     u32 data = word.data;
     if (word.method == gpu::nvc46f::SET_OBJECT) {
         using NVCLASS = gpu::nvc46f::SET_OBJECT_NVCLASS;
