@@ -2,6 +2,7 @@
 // number of the host would break determinism). Leaf and bit numbers: Intel 64 and IA-32 Software Developer's Manual, volume 2, CPUID.
 #pragma once
 
+#include "rm/host_clock.h"
 #include "sim/types.h"
 
 namespace harness::cpuid {
@@ -27,8 +28,8 @@ inline constexpr u32 kFeatures80000001Edx = bits(11, 20, 27, 29);
 inline constexpr u32 kFeatures80000001Ecx = bits(0, 5);
 
 // The time-stamp counter counts nanoseconds of virtual time: crystal 1 GHz, ratio 1/1 (leaf 0x15).
-inline constexpr u64 kTscHz = 1'000'000'000;
-inline constexpr u64 kTscPeriodPs = 1'000;
+using rm::kTscHz;
+inline constexpr u64 kTscPeriodPs = 1'000'000'000'000 / kTscHz;
 
 struct Leaf {
     u32 leaf, eax, ebx, ecx, edx;

@@ -6,12 +6,12 @@
 #include <algorithm>
 
 #include "guest_harness/guest/guest_os.h"
+#include "rm/host_clock.h"
 
 namespace harness {
 namespace {
 
-// (model) the wall clock at virtual time zero: 2025-01-01 00:00:00 UTC.
-constexpr u64 kEpochSeconds = 1'735'689'600;
+using rm::kEpochSeconds;
 constexpr u64 kNanosecondsPerSecond = 1'000'000'000;
 constexpr i64 kLongestSeconds = 10'000'000;  // a longer sleep outlasts every run
 // How much of one sleep counts as keeping busy: a guest that sleeps and looks, for ever, is found; one that sleeps long is not blamed.

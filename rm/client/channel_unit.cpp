@@ -166,6 +166,22 @@ Status ChannelUnit::describe_userd(AllocCall& call, NV_CHANNEL_ALLOC_PARAMS& par
     return NV_OK;
 }
 
+// A channel without a context share gets one of two that the driver makes for its group, which has none of the client's then; without a
+// group it gets one of those, too. All that shows of them is the handles that they take (kchangrpapiSetLegacyMode).
+Status ChannelUnit::use_legacy_shares(ClientEntry& client, ChannelGroupData* group, NvHandle parent) {
+    if (group == nullptr) {
+        for (int i = 0; i < 2; ++i) client.spend_handle();  // the group and its KERNEL_GRAPHICS_CONTEXT
+    } else if (group->legacy) {
+        return NV_OK;
+    } else {
+        for (NvHandle sibling : client.find(parent)->children)
+            if (client.find(sibling)->as<ContextShareData>() != nullptr) return NV_ERR_INVALID_STATE;
+        group->legacy = true;
+    }
+    for (int i = 0; i < 2; ++i) client.spend_handle();
+    return NV_OK;
+}
+
 Status ChannelUnit::construct_channel(AllocCall& call) {
     auto params = call.read<NV_CHANNEL_ALLOC_PARAMS>();
     if (NVOS04_FLAGS_CHANNEL_TYPE::get(params.flags) != NVOS04_FLAGS_CHANNEL_TYPE_PHYSICAL) return NV_ERR_NOT_SUPPORTED;
@@ -196,6 +212,10 @@ Status ChannelUnit::construct_channel(AllocCall& call) {
         if (status != NV_OK) return status;
     }
     if (va_space == 0) return NV_ERR_INVALID_STATE;  // a group without a space, and no context share either
+    if (params.hContextShare == 0) {
+        Status status = use_legacy_shares(call.client, group, call.object.parent);
+        if (status != NV_OK) return status;
+    }
     channel.va_space = va_space;
     channel.error_memory = params.hObjectError != 0 ? params.hObjectError : group != nullptr ? group->error_memory : 0;
     MemoryData* notifier = channel.error_memory != 0 ? memory_of(call.client, channel.error_memory) : nullptr;

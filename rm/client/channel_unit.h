@@ -21,6 +21,7 @@ public:
     // The adapter came up: channel ids are free.
     void reset();
 
+    MemoryUnit& memory() { return memory_; }
     u32 work_submit_token(const ChannelData& channel) const;
     // Puts the token where the client asked for it: an entry of the channel's error notifier memory.
     void notify_token(ClientEntry& client, const ChannelData& channel, u32 token);
@@ -30,6 +31,7 @@ public:
     void visit(sim::StateVisitor& visitor) { visitor.field("chids", chids_); }
 
 private:
+    static Status use_legacy_shares(ClientEntry& client, ChannelGroupData* group, NvHandle parent);
     Status describe_userd(AllocCall& call, NV_CHANNEL_ALLOC_PARAMS& params, ChannelData& channel);
 
     Context& context_;

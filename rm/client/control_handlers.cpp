@@ -142,22 +142,11 @@ Status ControlUnit::gpu_active_devices(ControlCall& call) {
 
 Status ControlUnit::client_address_space(ControlCall& call) {
     auto params = call.read<NV0000_CTRL_CLIENT_GET_ADDR_SPACE_TYPE_PARAMS>();
-    constexpr u32 kSystem = 1, kVideo = 2, kRegisters = 3;  // NV0000_CTRL_CMD_CLIENT_GET_ADDR_SPACE_TYPE_*
     Object* object = call.client.find(params.hObject);
     if (object == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
     MemoryData* memory = object->as<MemoryData>();
     if (memory == nullptr) return NV_ERR_INVALID_OBJECT;
-    switch (memory->place) {
-        case MemoryData::Place::System:
-            params.addrSpaceType = kSystem;
-            break;
-        case MemoryData::Place::Video:
-            params.addrSpaceType = kVideo;
-            break;
-        case MemoryData::Place::Registers:
-            params.addrSpaceType = kRegisters;
-            break;
-    }
+    params.addrSpaceType = address_space_type(*memory);
     call.write(params);
     return NV_OK;
 }
@@ -285,17 +274,6 @@ Status ControlUnit::subdevice_engines(ControlCall& call) {
     return NV_OK;
 }
 
-Status ControlUnit::subdevice_time(ControlCall& call) {
-    NV2080_CTRL_TIMER_GET_TIME_PARAMS params{};
-    u32 high = context_.adapter.io().reg_read(reg::NV_PTIMER_TIME_1);
-    u32 low = context_.adapter.io().reg_read(reg::NV_PTIMER_TIME_0);
-    u32 again = context_.adapter.io().reg_read(reg::NV_PTIMER_TIME_1);
-    if (again != high) low = context_.adapter.io().reg_read(reg::NV_PTIMER_TIME_0);
-    params.time_nsec = u64{again} << 32 | low;
-    call.write(params);
-    return NV_OK;
-}
-
 Status ControlUnit::subdevice_architecture(ControlCall& call) {
     u32 boot0 = context_.adapter.boot0();
     NV2080_CTRL_MC_GET_ARCH_INFO_PARAMS params{};
@@ -328,6 +306,24 @@ Status ControlUnit::channel_class_engine(ControlCall& call) {
     params.classEngineID = object->class_id;
     call.write(params);
     return NV_OK;
+}
+
+// The client's reasons are few; the driver adds whether an error of the channel is being recovered from, and the firmware resets it.
+Status ControlUnit::channel_reset(ControlCall& call) {
+    auto params = call.read<NV906F_CTRL_CMD_RESET_CHANNEL_PARAMS>();
+    constexpr u32 kReasons = 3;  // NV906F_CTRL_CMD_RESET_CHANNEL_REASON_ENUM_MAX
+    if (params.resetReason >= kReasons) return NV_ERR_INVALID_PARAMETER;
+    params.bIsRcPending = call.object.as<ChannelData>()->dead;
+    call.write(params);
+    return forward(call);
+}
+
+// Only SEC2's channels have such a buffer, and clients get none of them.
+Status ControlUnit::subdevice_falcon_context(ControlCall& call) {
+    auto params = call.read<NV2080_CTRL_FLCN_GET_CTX_BUFFER_SIZE_PARAMS>();
+    Object* channel = call.client.find(params.hChannel);
+    if (channel == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
+    return channel->as<ChannelData>() != nullptr ? NV_ERR_NOT_SUPPORTED : NV_ERR_INVALID_CHANNEL;
 }
 
 Status ControlUnit::channel_token(ControlCall& call) {

@@ -89,8 +89,10 @@ struct InfoValues {
         store(std::span<u8>(params), static_cast<u32>(asked.size()));
         // Of the GPU's indices the driver marks the ones that the firmware shall fill in.
         u32 mark = marked ? NV2080_CTRL_GPU_INFO_INDEX_RESERVED::make(1) : 0;
-        for (u64 i = 0; i < asked.size(); ++i)
+        for (u64 i = 0; i < asked.size(); ++i) {
             store(std::span<u8>(params), *word(call.params, asked[i], 0) | mark, sizeof(u32) + i * kEntryBytes);
+            store(std::span<u8>(params), *word(call.params, asked[i], 1), sizeof(u32) + i * kEntryBytes + sizeof(u32));
+        }
         ControlCall physical{call.client, call.object, call.cmd, params, call.user, call.privileged, call.at_root};
         Status status = unit.forward(physical);
         if (status != NV_OK) return status;

@@ -67,7 +67,7 @@ Status ControlUnit::control(ControlCall& call) {
     if (is_deprecated(call.cmd)) return answer(call, handler_of(call.cmd));
     if (!control_exported_by(call.cmd, type)) return unknown(call);
     const ControlRow* row = abi::find_control(call.cmd);
-    if (row == nullptr) return unknown(call);
+    if (row == nullptr || !control_bytes(context_.version, call.cmd)) return unknown(call);
     if ((row->flags & RMCTRL_FLAGS_INTERNAL) != 0) {
         context_.note(fmt::format("driver: control 0x{:08x} {} is internal: NV_ERR_NOT_SUPPORTED for a process",
                                   call.cmd, row->name));

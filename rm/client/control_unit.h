@@ -4,6 +4,7 @@
 #pragma once
 
 #include "rm/client/channel_unit.h"
+#include "rm/client/export_unit.h"
 
 namespace rm::client {
 
@@ -30,7 +31,8 @@ struct ControlCall {
 
 class ControlUnit {
 public:
-    ControlUnit(Context& context, ChannelUnit& channels) : context_(context), channels_(channels) {}
+    ControlUnit(Context& context, ChannelUnit& channels, ExportUnit& exports)
+        : context_(context), channels_(channels), exports_(exports) {}
 
     Status control(ControlCall& call);
     // A control of old clients that no object exports and that is turned into its successor.
@@ -66,9 +68,22 @@ private:
     Status subdevice_short_name(ControlCall& call);
     Status subdevice_gid(ControlCall& call);
     Status subdevice_engines(ControlCall& call);
-    Status subdevice_time(ControlCall& call);
+    Status subdevice_falcon_context(ControlCall& call);
     Status subdevice_architecture(ControlCall& call);
     Status subdevice_pci(ControlCall& call);
+    // control_time.cpp
+    u64 gpu_time() const;  // ns
+    Status subdevice_time(ControlCall& call);
+    Status subdevice_time_correlation(ControlCall& call);
+    // control_export.cpp
+    Status export_object(ControlCall& call);
+    Status import_object(ControlCall& call);
+    Status export_objects(ControlCall& call);
+    Status import_objects(ControlCall& call);
+    Status export_info(ControlCall& call);
+    // control_memory.cpp
+    Status memory_surface_info(ControlCall& call);
+    Status debug_read_memory(ControlCall& call);
     // control_info.cpp
     Status gpu_info(ControlCall& call);
     Status bus_info(ControlCall& call);
@@ -119,6 +134,7 @@ private:
     Status peer_register_memory(ControlCall& call);
     Status peer_unregister_memory(ControlCall& call);
     Status channel_class_engine(ControlCall& call);
+    Status channel_reset(ControlCall& call);
     Status channel_token(ControlCall& call);
     Status channel_token_index(ControlCall& call);
 
@@ -127,6 +143,10 @@ private:
 
     Context& context_;
     ChannelUnit& channels_;
+    ExportUnit& exports_;
 };
+
+// NV0000_CTRL_CMD_CLIENT_GET_ADDR_SPACE_TYPE_* of a memory object.
+u32 address_space_type(const MemoryData& memory);
 
 }  // namespace rm::client

@@ -33,7 +33,7 @@ Driver::Driver(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice
       memory_(context_, spaces_),
       channels_(context_, spaces_, memory_),
       events_(context_),
-      controls_(context_, channels_),
+      controls_(context_, channels_, exports_),
       uvm_(context_, spaces_, memory_, *this),
       target_(kernel.events().add_target("rm.client", *this)) {
     if (!options.timing) adapter_.io().take_no_time();
@@ -81,7 +81,9 @@ void Driver::release_file(FileId id) {
     for (auto& [handle, client] : server_.clients())
         if (client.owner == id) owned.push_back(handle);
     for (NvHandle client : owned) free_client(client);
+    exports_.release(*file);
     events_.free_file(id);
+    if (last) memory_.process_unmapped(pid, 0, ~u64{0});
     if (file->holds_gpu) gpu_put();
     files_.erase(id);
 }
@@ -152,6 +154,7 @@ Mapping Driver::mmap(const Caller& caller, int fd, u64 address, u64 bytes, u32 p
 void Driver::munmap(const Caller& caller, u64 address, u64 bytes) {
     ApiLock lock(kernel_.fibers(), api_);
     uvm_.munmap(caller.pid, address, bytes);
+    memory_.process_unmapped(caller.pid, address, bytes);
 }
 
 // --- interrupts and what the firmware says
@@ -228,6 +231,7 @@ void Driver::visit(sim::StateVisitor& visitor) {
     visitor.part("memory", memory_);
     visitor.part("channels", channels_);
     visitor.part("events", events_);
+    visitor.part("exports", exports_);
     visitor.part("uvm", uvm_);
     visitor.field("interrupt_pending", interrupt_pending_);
     visitor.field("gpu_users", gpu_users_);

@@ -73,6 +73,7 @@ private:
     i64 esc_sys_params(IoctlCall& call);
     i64 esc_numa_info(IoctlCall& call);
     i64 esc_set_numa_status(IoctlCall& call);
+    i64 esc_export_dma_buf(IoctlCall& call);
     i64 esc_wait_open_complete(IoctlCall& call);
     i64 esc_alloc_memory(IoctlCall& call);
     i64 esc_vid_heap_control(IoctlCall& call);
@@ -91,7 +92,8 @@ private:
         bool serialized = false;  // the parameters claim to be in FINN's form
     };
     Status alloc(const IoctlCall& call, AllocRequest& request);
-    void grant(const AllocRequest& request, u32 rights);
+    Status grant(const IoctlCall& call, const AllocRequest& request, u32 rights);
+    static Status fix_event(AllocRequest& request, std::span<u8> bytes, const ResourceRow** row, NvHandle* parent);
     // The class's parameters are here already, in the layout of the version.
     Status alloc_object(const IoctlCall& call, AllocRequest& request, std::vector<u8>& params);
     // driver_memory.cpp
@@ -100,12 +102,18 @@ private:
     Status heap_alloc(const IoctlCall& call, abi::NVOS32_PARAMETERS& params, NvHandle& memory,
                       abi::NV_MEMORY_ALLOCATION_PARAMS& wanted);
     bool may_dup(const ClientEntry& target, const ClientEntry& source, const Object& object) const;
+    static bool shared_with(const Object& object, const ClientEntry& source, const ClientEntry& target, u32 right);
     Status dup_object(const IoctlCall& call, abi::NVOS55_PARAMETERS& params);
+    // `by_driver`: without the leave that a process needs.
+    Status dup_unasked(ClientEntry& target, NvHandle parent, NvHandle& object, ClientEntry& source, NvHandle source_object, bool by_driver);
     Status dup_into(ClientEntry& target, NvHandle parent, NvHandle& object, Object& original);
-    const std::vector<u8>* cached_control(const NVOS54_PARAMETERS& params);
+    const std::vector<u8>* cached_control(const NVOS54_PARAMETERS& params, u64 key);
+    // Where the answer depends on one word of the parameters only, that word is part of the key.
+    static std::optional<u64> cache_key(u32 cmd, std::span<const u8> params);
     // Of the system, not of a GPU.
-    static bool is_system_control(u32 cmd) { return cmd >> 16 == NV01_ROOT; }
-    Status dup_va_space(ClientEntry& target, NVOS55_PARAMETERS& params, Object& original);
+    static bool is_system_control(u64 key) { return static_cast<u32>(key) >> 16 == NV01_ROOT; }
+    Status dup_group(ClientEntry& target, NvHandle parent, NvHandle& object, ClientEntry& source, Object& original);
+    Status dup_va_space(ClientEntry& target, NvHandle parent, NvHandle& object, ClientEntry& source, Object& original);
     static Status lock_user_pages(const IoctlCall& call, const NVOS02_PARAMETERS& params);
     static Status lock_pages(const IoctlCall& call, u64 address, u64 limit);
     Status heap_alloc_pages(const IoctlCall& call, NVOS32_PARAMETERS& params);
@@ -114,6 +122,7 @@ private:
     Status construct_device(AllocCall& call);
     Status construct_subdevice(AllocCall& call);
     static Status construct_third_party(AllocCall& call);
+    Status construct_debugger(AllocCall& call);
     Status construct_on_gsp(AllocCall& call);
     static u32 engine_of(const AllocCall& call, const ChannelData& channel);
     Status free_object(ClientEntry& client, NvHandle object);
@@ -125,6 +134,7 @@ private:
     NvHandle kernel_client() override;
     void free_kernel_client(NvHandle client) override { free_client(client); }
     Status kernel_alloc(NvHandle client, NvHandle parent, NvHandle& object, u32 class_id, std::span<u8> params) override;
+    Status kernel_dup(NvHandle client, NvHandle parent, NvHandle& object, NvHandle source_client, NvHandle source) override;
     Status kernel_free(NvHandle client, NvHandle object) override;
     Status kernel_control(NvHandle client, NvHandle object, u32 cmd, std::span<u8> params) override;
     Status kernel_map_dma(NvHandle client, NvHandle dma, MemoryUnit::DmaMap& map) override;
@@ -154,12 +164,13 @@ private:
     MemoryUnit memory_;
     ChannelUnit channels_;
     EventUnit events_;
+    ExportUnit exports_{context_, *this};
     ControlUnit controls_;
     uvm::Uvm uvm_;
     sim::TargetId target_;
     bool interrupt_pending_ = false;
     u32 gpu_users_ = 0;
-    std::map<u32, std::vector<u8>> control_cache_;  // control -> its parameters, where no input changes the answer
+    std::map<u64, std::vector<u8>> control_cache_;  // control (and input word << 32): its parameters, where nothing else changes them
     u64 memblock_bytes_ = 0;  // SYS_PARAMS
 };
 

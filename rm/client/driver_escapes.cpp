@@ -84,7 +84,7 @@ const EscapeRow* Driver::find_escape_row(u32 number) {
         {NV_ESC_SYS_PARAMS, Control, "nv_ioctl_sys_params_t", &Driver::esc_sys_params},
         {NV_ESC_NUMA_INFO, Gpu, "nv_ioctl_numa_info_t", &Driver::esc_numa_info},
         {NV_ESC_SET_NUMA_STATUS, Gpu, "nv_ioctl_set_numa_status_t", &Driver::esc_set_numa_status},
-        {NV_ESC_EXPORT_TO_DMABUF_FD, Gpu, "nv_ioctl_export_to_dma_buf_fd_t", &Driver::esc_unmodelled},
+        {NV_ESC_EXPORT_TO_DMABUF_FD, Gpu, "nv_ioctl_export_to_dma_buf_fd_t", &Driver::esc_export_dma_buf},
         {NV_ESC_WAIT_OPEN_COMPLETE, Any, "", &Driver::esc_wait_open_complete},
     };
     for (const EscapeRow& row : rows)
@@ -217,8 +217,11 @@ Status Driver::control(const IoctlCall& call, NVOS54_PARAMETERS& params) {
     if (server_.find_client(params.hClient) == nullptr) return NV_ERR_INVALID_CLIENT;
     if ((params.flags & kFlagsLockBypass) != 0) return NV_ERR_INVALID_CLIENT;  // the kernel's privilege
     const ControlRow* row = abi::find_control(cmd);
-    bool known = row != nullptr && control_exported(cmd);
-    u32 right = known ? control_bytes(version_, cmd).value_or(row->params_bytes) : params.paramsSize;
+    const std::optional<u32> version_bytes = control_bytes(version_, cmd);
+    bool known = row != nullptr && version_bytes && control_exported(cmd);
+    // A control that only other versions than 570.144 have is known by its size, and answered by nobody.
+    bool sized = known || (row == nullptr && version_bytes);
+    u32 right = sized ? *version_bytes : params.paramsSize;
     bool pointer_fits = (params.paramsSize == 0) == (params.params == 0);
     if (!pointer_fits || params.paramsSize != right) {
         context_.note(fmt::format(
@@ -228,9 +231,12 @@ Status Driver::control(const IoctlCall& call, NVOS54_PARAMETERS& params) {
     }
     if (params.paramsSize > kControlBytesMax) return NV_ERR_INVALID_ARGUMENT;
     bool cacheable = known && (row->flags & (RMCTRL_FLAGS_CACHEABLE | RMCTRL_FLAGS_INTERNAL)) == RMCTRL_FLAGS_CACHEABLE;
-    const std::vector<u8>* cached = cacheable ? cached_control(params) : nullptr;
-    if (cached != nullptr && call.caller.memory.write(params.params, *cached)) return NV_OK;
     std::vector<u8> bytes(params.paramsSize);
+    std::optional<u64> key;
+    if (cacheable) key = cmd;
+    else if (known && !bytes.empty() && call.caller.memory.read(params.params, bytes)) key = cache_key(cmd, bytes);
+    const std::vector<u8>* cached = key ? cached_control(params, *key) : nullptr;
+    if (cached != nullptr && call.caller.memory.write(params.params, *cached)) return NV_OK;
     // What is answered the same for every input is not read, so that nothing of it can leak back.
     bool skip_copy_in = known && (row->flags & RMCTRL_FLAGS_CACHEABLE) != 0;
     if (!bytes.empty() && !skip_copy_in && !call.caller.memory.read(params.params, bytes))
@@ -246,7 +252,7 @@ Status Driver::control(const IoctlCall& call, NVOS54_PARAMETERS& params) {
     if (finn) return NV_ERR_LIB_RM_VERSION_MISMATCH;  // as in alloc()
     ControlCall control_call{*client, *object, cmd, bytes, call.caller.memory, call.caller.privileged};
     status = controls_.control(control_call);
-    if (status == NV_OK && cacheable) control_cache_[cmd] = bytes;
+    if (status == NV_OK && key) control_cache_[*key] = bytes;
     bool copy_out = status == NV_OK || (known && RMCTRL_FLAGS_COPYOUT_ON_ERROR::get(row->flags) != 0);
     if (copy_out && !bytes.empty() && !call.caller.memory.write(params.params, bytes) && status == NV_OK)
         return NV_ERR_INVALID_ADDRESS;
@@ -255,13 +261,20 @@ Status Driver::control(const IoctlCall& call, NVOS54_PARAMETERS& params) {
 
 // What one client was told is told to all: the cache asks neither whose the client is nor, where the control is about the system, for
 // an object; the controls of a GPU only need a device or subdevice of it (rmapi_cache.c).
-const std::vector<u8>* Driver::cached_control(const NVOS54_PARAMETERS& params) {
-    auto it = control_cache_.find(params.cmd);
+const std::vector<u8>* Driver::cached_control(const NVOS54_PARAMETERS& params, u64 key) {
+    auto it = control_cache_.find(key);
     if (it == control_cache_.end() || it->second.size() != params.paramsSize || params.params == 0) return nullptr;
-    if (is_system_control(params.cmd)) return &it->second;
+    if (is_system_control(key)) return &it->second;
     Object* object = server_.find_client(params.hClient)->find(params.hObject);
     bool of_gpu = object != nullptr && (object->as<DeviceData>() != nullptr || object->as<SubdeviceData>() != nullptr);
     return of_gpu ? &it->second : nullptr;
+}
+
+// Of the controls that the driver keeps by their input, the one whose answer shows it: the lists are answered alike either way.
+std::optional<u64> Driver::cache_key(u32 cmd, std::span<const u8> params) {
+    if (cmd != NV2080_CTRL_CMD_GPU_GET_NAME_STRING) return std::nullopt;
+    std::optional<u32> flags = load<u32>(params);  // in which characters
+    return flags ? std::optional(u64{*flags} << 32 | cmd) : std::nullopt;
 }
 
 i64 Driver::esc_map_memory(IoctlCall& call) {
@@ -314,6 +327,7 @@ i64 Driver::esc_map_memory_dma(IoctlCall& call) {
     NamedView params(version_, "NVOS46_PARAMETERS", call.bytes);
     ClientEntry* client = nullptr;
     MemoryUnit::DmaMap map;
+    map.device = params.get32("hDevice");
     map.memory = params.get32("hMemory");
     map.offset = params.get("offset");
     map.length = params.get("length");
@@ -337,8 +351,15 @@ i64 Driver::esc_unmap_memory_dma(IoctlCall& call) {
     ClientEntry* client = nullptr;
     Status status = server_.client_for(params.get32("hClient"), FileTable::owner_of(call.file),
                                        NV_ERR_INVALID_OBJECT_HANDLE, &client);
-    if (status == NV_OK)
-        status = memory_.unmap_dma(*client, params.get32("hDma"), params.get("dmaOffset"), params.get("size"));
+    if (status == NV_OK) {
+        MemoryUnit::DmaUnmap unmap;
+        unmap.device = params.get32("hDevice");
+        unmap.dma = params.get32("hDma");
+        unmap.offset = params.get("dmaOffset");
+        if (field_place(version_, "NVOS47_PARAMETERS", "size")) unmap.bytes = params.get("size");
+        else unmap.memory = params.get32("hMemory");
+        status = memory_.unmap_dma(*client, unmap);
+    }
     params.set("status", status);
     return 0;
 }
@@ -506,6 +527,12 @@ i64 Driver::esc_numa_info(IoctlCall& call) {
 
 i64 Driver::esc_set_numa_status(IoctlCall& call) {
     return call.caller.privileged ? -kEbusy : -kEacces;
+}
+
+// (model) The computer's kernel has no DMA buffers, as NV2080_CTRL_GPU_INFO_INDEX_DMABUF_CAPABILITY tells clients beforehand.
+i64 Driver::esc_export_dma_buf(IoctlCall& call) {
+    NamedView(version_, call.row.type, call.bytes).set("status", NV_ERR_NOT_SUPPORTED);
+    return 0;
 }
 
 i64 Driver::esc_wait_open_complete(IoctlCall& call) {

@@ -18,7 +18,7 @@ public:
 }  // namespace
 
 NvHandle Driver::kernel_client() {
-    ClientEntry* client = server_.create_client(0, kNoFile);
+    ClientEntry* client = server_.create_client(0, kNoFile, true);
     return client != nullptr ? client->handle : 0;
 }
 
@@ -43,6 +43,13 @@ Status Driver::kernel_alloc(NvHandle client_handle, NvHandle parent, NvHandle& o
     }
     std::copy_n(bytes.begin(), std::min(bytes.size(), params.size()), params.begin());
     return NV_OK;
+}
+
+Status Driver::kernel_dup(NvHandle client_handle, NvHandle parent, NvHandle& object, NvHandle source_client, NvHandle source_object) {
+    ClientEntry* target = server_.find_client(client_handle);
+    ClientEntry* source = server_.find_client(source_client);
+    if (target == nullptr || source == nullptr) return NV_ERR_INVALID_OBJECT_HANDLE;
+    return dup_unasked(*target, parent, object, *source, source_object, true);
 }
 
 Status Driver::kernel_free(NvHandle client_handle, NvHandle object) {

@@ -16,7 +16,6 @@ constexpr u32 kPartitionStride = 256;  // what every allocation answers
 constexpr u32 kFreeFlagsHandleProvided = 1;  // NVOS32_FREE_FLAGS_MEMORY_HANDLE_PROVIDED
 constexpr u64 kHeapLimitMax = (u64{1} << 40) - 1;
 using NVOS32_ATTR2_USE_EGM = Field<24, 24>;
-using RS_ACCESS_DUP = Field<0, 0>;  // RS_ACCESS_DUP_OBJECT
 
 // NVOS32's data for each function that allocates is a struct with these names in another order.
 template <typename Data>
@@ -204,7 +203,19 @@ Status Driver::vid_heap_control(const IoctlCall& call, NVOS32_PARAMETERS& params
             context_.refused(fmt::format("VID_HEAP_CONTROL function {}", params.function), "compression is not modelled");
             return NV_ERR_NOT_SUPPORTED;
         }
-        case NVOS32_FUNCTION_ALLOC_TILED_PITCH_HEIGHT:
+        case NVOS32_FUNCTION_ALLOC_TILED_PITCH_HEIGHT: {
+            // Allocates as ALLOC_SIZE does, and fails first as it does: at its client and its parent.
+            ClientEntry* client = nullptr;
+            Status status = server_.client_for(params.hRoot, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
+            auto& tiled = data.AllocTiledPitchHeight;
+            if ((tiled.flags & NVOS32_ALLOC_FLAGS_MEMORY_HANDLE_PROVIDED) == 0) tiled.hMemory = 0;
+            tiled.partitionStride = kPartitionStride;
+            tiled.size = 0;  // only an allocation tells it
+            if (status != NV_OK) return status;
+            if (client->find(params.hObjectParent) == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
+            context_.refused(fmt::format("VID_HEAP_CONTROL function {}", params.function), "graphics clients only");
+            return NV_ERR_NOT_SUPPORTED;
+        }
         case NVOS32_FUNCTION_GET_MEM_ALIGNMENT:
         case NVOS32_FUNCTION_HW_ALLOC:
             context_.refused(fmt::format("VID_HEAP_CONTROL function {}", params.function), "graphics clients only");
@@ -266,11 +277,15 @@ i64 Driver::esc_dup_object(IoctlCall& call) {
 
 // A client of the same process may copy; another needs a policy that names it.
 bool Driver::may_dup(const ClientEntry& target, const ClientEntry& source, const Object& object) const {
-    if (target.handle == source.handle) return !object.dup_withheld;
-    if (target.pid == source.pid) return true;
+    if (target.handle == source.handle) return (object.rights & access_bit(RS_ACCESS_DUP_OBJECT)) != 0;
+    return target.pid == source.pid || shared_with(object, source, target, RS_ACCESS_DUP_OBJECT);
+}
+
+// A policy of the object, or else of its client, gives the right (RS_ACCESS_*) to the other client.
+bool Driver::shared_with(const Object& object, const ClientEntry& source, const ClientEntry& target, u32 right) {
     const Object& root = source.objects.at(source.handle);
     for (const SharePolicy& policy : object.shares.empty() ? root.shares : object.shares) {
-        if (RS_ACCESS_DUP::get(policy.access) == 0) continue;
+        if ((policy.access >> right & 1) == 0) continue;
         if (policy.type == SharePolicy::kAll) return true;
         if (policy.type == SharePolicy::kClient && policy.target == target.handle) return true;
     }
@@ -284,36 +299,70 @@ Status Driver::dup_object(const IoctlCall& call, NVOS55_PARAMETERS& params) {
     ClientEntry* target = nullptr;
     Status status = server_.client_for(params.hClient, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &target);
     if (status != NV_OK) return status;
-    Object* original = source->find(params.hObjectSrc);
-    if (original == nullptr || target->find(params.hParent) == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
+    return dup_unasked(*target, params.hParent, params.hObject, *source, params.hObjectSrc, false);
+}
+
+Status Driver::dup_unasked(ClientEntry& target, NvHandle parent, NvHandle& object, ClientEntry& source, NvHandle source_object,
+                           bool by_driver) {
+    Object* original = source.find(source_object);
+    if (original == nullptr || target.find(parent) == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
     if (!can_copy(original->internal_class())) return NV_ERR_INVALID_ARGUMENT;
-    if (params.hObject != 0) status = target->check_new_handle(params.hObject);
-    if (status != NV_OK) return status;
-    if (!may_dup(*target, *source, *original)) {
+    if (object != 0) {
+        if (Status status = target.check_new_handle(object); status != NV_OK) return status;
+    }
+    if (!by_driver && !may_dup(target, source, *original)) {
         context_.note(fmt::format("driver: client 0x{:x} may not copy 0x{:x} of client 0x{:x}: NV_ERR_INSUFFICIENT_PERMISSIONS",
-                                  target->handle, original->handle, source->handle));
+                                  target.handle, original->handle, source.handle));
         return NV_ERR_INSUFFICIENT_PERMISSIONS;
     }
-    if (original->as<VaSpaceData>() != nullptr) return dup_va_space(*target, params, *original);
-    return dup_into(*target, params.hParent, params.hObject, *original);
+    if (original->as<VaSpaceData>() != nullptr) return dup_va_space(target, parent, object, source, *original);
+    if (original->as<ChannelGroupData>() != nullptr) return dup_group(target, parent, object, source, *original);
+    return dup_into(target, parent, object, *original);
 }
 
 // The same space under another handle: it lives until the last of them goes.
-Status Driver::dup_va_space(ClientEntry& target, NVOS55_PARAMETERS& params, Object& original) {
-    Status status = server_.check_alloc(target, params.hParent, params.hObject, original.row(), true);
+Status Driver::dup_va_space(ClientEntry& target, NvHandle parent, NvHandle& object, ClientEntry& source, Object& original) {
+    Status status = server_.check_alloc(target, parent, object, original.row(), true);
     if (status != NV_OK) return status;
-    status = adapter_.rpc().rm_dup(target.handle, params.hParent, params.hObject, params.hClientSrc, params.hObjectSrc);
+    status = adapter_.rpc().rm_dup(target.handle, parent, object, source.handle, original.handle);
     if (status != NV_OK) return status;
     u32 number = original.as<VaSpaceData>()->va_space;
     u32 class_id = original.class_id;
-    Object& copy = server_.insert(target, params.hParent, params.hObject, class_id);
+    Object& copy = server_.insert(target, parent, object, class_id);
     copy.data = VaSpaceData{number, true};
     copy.on_gsp = true;
     spaces_.retain(number);
     return NV_OK;
 }
 
+// The same group under another handle. Its channels are the original's, and go with the original at the latest.
+Status Driver::dup_group(ClientEntry& target, NvHandle parent, NvHandle& object, ClientEntry& source, Object& original) {
+    // Observed: 580.159.04 lets a copy hang below any object of a device, even the group itself.
+    if (target.ancestor(parent, "Device") == nullptr) return NV_ERR_INVALID_OBJECT_PARENT;
+    Status status = server_.check_alloc(target, parent, object, original.row(), true, true);
+    if (status != NV_OK) return status;
+    status = adapter_.rpc().rm_dup(target.handle, parent, object, source.handle, original.handle);
+    if (status != NV_OK) return status;
+    const ChannelGroupData group = *original.as<ChannelGroupData>();
+    const u32 class_id = original.class_id;
+    Object& copy = server_.insert(target, parent, object, class_id);
+    copy.data = group;
+    copy.on_gsp = true;
+    target.spend_handle();  // its KERNEL_GRAPHICS_CONTEXT
+    return NV_OK;
+}
+
 Status Driver::dup_into(ClientEntry& target, NvHandle parent, NvHandle& object, Object& original) {
+    if (const VirtualMemoryData* range = original.as<VirtualMemoryData>()) {
+        Status status = server_.check_alloc(target, parent, object, original.row(), true);
+        if (status != NV_OK) return status;
+        VirtualMemoryData shared = *range;
+        shared.mappings.clear();
+        memory_.share_range(shared);
+        const u32 class_id = original.class_id;
+        server_.insert(target, parent, object, class_id).data = shared;
+        return NV_OK;
+    }
     MemoryData* memory = original.as<MemoryData>();
     if (memory == nullptr) {
         context_.refused(fmt::format("RM_DUP_OBJECT of {}", original.internal_class()), "only memory is copied");

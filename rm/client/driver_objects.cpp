@@ -12,7 +12,6 @@ namespace rm::client {
 namespace {
 
 constexpr u64 kRightsBytes = sizeof(RS_ACCESS_MASK);
-using RS_ACCESS_DUP_OBJECT = Field<0, 0>;
 constexpr u32 kDevicesMax = 32;    // NV_MAX_DEVICES
 constexpr u32 kSubdevicesMax = 8;  // NV_MAX_SUBDEVICES
 using NV503C_ALLOC_PARAMETERS_FLAGS_TYPE = Field<1, 0>;
@@ -45,17 +44,31 @@ Status Driver::alloc(const IoctlCall& call, AllocRequest& request) {
     // No class has a serialized form of its parameters (FinnRmApiGetUnserializedSize is 0 for each).
     if (request.serialized) return NV_ERR_LIB_RM_VERSION_MISMATCH;
     Status status = is_root_class(*row) ? alloc_client(call, request, params) : alloc_object(call, request, params);
-    if (status == NV_OK && request.rights != 0 && !is_root_class(*row)) grant(request, *load<u32>(rights));
+    if (status == NV_OK && request.rights != 0) status = grant(call, request, *load<u32>(rights));
     // A copy out that fails leaves the object in place, as the driver does.
     if (status == NV_OK && !params.empty() && !call.caller.memory.write(request.params, params))
         status = NV_ERR_INVALID_ADDRESS;
     return status;
 }
 
-// An object whose maker names rights has those and no other.
-void Driver::grant(const AllocRequest& request, u32 rights) {
-    Object* object = server_.find_client(request.client)->find(request.object);
-    object->dup_withheld = RS_ACCESS_DUP_OBJECT::get(rights) == 0;
+// An object whose maker names rights has those and no other, and is not made at all where one of them is not his to give
+// (rsAccessGrantRights).
+Status Driver::grant(const IoctlCall& call, const AllocRequest& request, u32 rights) {
+    const bool root = request.client == 0;  // the object is the client
+    ClientEntry* client = server_.find_client(root ? request.object : request.client);
+    Object* object = client->find(request.object);
+    const u8 wanted = static_cast<u8>(rights & kAllRights);
+    const u8 of_root = access_bit(RS_ACCESS_NICE) | access_bit(RS_ACCESS_PERFMON);
+    const u8 given = static_cast<u8>(object->rights | (call.caller.privileged ? of_root : 0));
+    if ((wanted & ~given) == 0) {
+        object->rights = wanted;
+        return NV_OK;
+    }
+    context_.note(fmt::format("driver: rights {:#x} are asked for, {:#x} are there to give: NV_ERR_INSUFFICIENT_PERMISSIONS", wanted,
+                              given));
+    if (root) free_client(request.object);
+    else free_object(*client, request.object);
+    return NV_ERR_INSUFFICIENT_PERMISSIONS;
 }
 
 Status Driver::alloc_object(const IoctlCall& call, AllocRequest& request, std::vector<u8>& params) {
@@ -66,6 +79,10 @@ Status Driver::alloc_object(const IoctlCall& call, AllocRequest& request, std::v
         server_.client_for(request.client, FileTable::owner_of(call.file), NV_ERR_INVALID_OBJECT_HANDLE, &client);
     if (status != NV_OK) return status;
     NvHandle parent = request.parent;
+    if (row->internal_class == "Event") {
+        status = fix_event(request, params, &row, &parent);
+        if (status != NV_OK) return status;
+    }
     status = server_.check_alloc(*client, parent, request.object, *row, call.caller.privileged);
     if (status != NV_OK) return status;
     Object& object = server_.insert(*client, parent, request.object, request.class_id);
@@ -78,9 +95,22 @@ Status Driver::alloc_object(const IoctlCall& call, AllocRequest& request, std::v
     return status;
 }
 
+// What every event's parameters go through: the source is the parent that was named, whatever they say; where they name another client,
+// the event itself hangs below the caller's own; NV01_EVENT is no class, theirs is (rmapiFixupAllocParams).
+Status Driver::fix_event(AllocRequest& request, std::span<u8> bytes, const ResourceRow** row, NvHandle* parent) {
+    auto params = load_prefix<NV0005_ALLOC_PARAMETERS>(bytes);
+    if (request.class_id == NV01_EVENT) request.class_id = params.hClass;
+    *row = find_resource(request.class_id);
+    if (*row == nullptr || (*row)->internal_class != "Event") return NV_ERR_INVALID_CLASS;
+    params.hSrcResource = request.parent;
+    if (params.hParentClient != request.client) *parent = request.client;
+    store(bytes, params);
+    return NV_OK;
+}
+
 Status Driver::alloc_client(const IoctlCall& call, AllocRequest& request, std::vector<u8>& params) {
     if (request.client != 0) return NV_ERR_INVALID_ARGUMENT;
-    ClientEntry* client = server_.create_client(call.caller.pid, FileTable::owner_of(call.file));
+    ClientEntry* client = server_.create_client(call.caller.pid, FileTable::owner_of(call.file), call.caller.privileged);
     if (client == nullptr) return NV_ERR_INSUFFICIENT_RESOURCES;
     request.object = client->handle;
     if (params.size() >= sizeof(u32)) store(std::span<u8>(params), client->handle);
@@ -114,6 +144,7 @@ Status Driver::construct(AllocCall& call) {
         {"KernelChannelGroupApi", [](Driver& d, AllocCall& c) { return d.channels_.construct_group(c); }},
         {"KernelCtxShareApi", [](Driver& d, AllocCall& c) { return d.channels_.construct_context_share(c); }},
         {"KernelChannel", [](Driver& d, AllocCall& c) { return d.channels_.construct_channel(c); }},
+        {"KernelSMDebuggerSession", [](Driver& d, AllocCall& c) { return d.construct_debugger(c); }},
         {"Event", [](Driver& d, AllocCall& c) { return d.events_.construct(c); }},
     };
     for (const Unit& unit : units)
@@ -182,6 +213,23 @@ Status Driver::construct_third_party(AllocCall& call) {
         case NV503C_ALLOC_PARAMETERS_FLAGS_TYPE_PROPRIETARY: return NV_ERR_NOT_SUPPORTED;
         default: return NV_ERR_INVALID_ARGUMENT;
     }
+}
+
+// Who may watch an object: its own process, and clients that were given the right (ksmdbgssnConstruct).
+Status Driver::construct_debugger(AllocCall& call) {
+    auto params = call.read<NV83DE_ALLOC_PARAMETERS>();
+    if (params.hDebuggerClient_Obsolete != 0) return NV_ERR_INVALID_ARGUMENT;
+    ClientEntry* watched = params.hAppClient == 0 ? &call.client : server_.find_client(params.hAppClient);
+    if (watched == nullptr) return NV_ERR_INVALID_OBJECT_HANDLE;
+    Object* object = watched->find(params.hClass3dObject);
+    if (object == nullptr) return NV_ERR_INVALID_OBJECT_PARENT;
+    if (watched->pid != call.client.pid && !shared_with(*object, *watched, call.client, RS_ACCESS_DEBUG)) {
+        context_.note(fmt::format("driver: client 0x{:x} may not debug 0x{:x} of client 0x{:x}: NV_ERR_INSUFFICIENT_PERMISSIONS",
+                                  call.client.handle, object->handle, watched->handle));
+        return NV_ERR_INSUFFICIENT_PERMISSIONS;
+    }
+    if (object->internal_class() != "KernelGraphicsObject") return NV_ERR_INVALID_OBJECT;
+    return construct_on_gsp(call);
 }
 
 // Objects that live in the firmware; the kernel keeps the handle.

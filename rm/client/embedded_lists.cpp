@@ -30,6 +30,7 @@ constexpr EmbeddedList kLists[] = {
     {abi::NV0080_CTRL_CMD_FIFO_GET_CAPS, "NV0080_CTRL_FIFO_GET_CAPS_PARAMS", "capsTblSize", "capsTbl", 1, Copied::OutOnly},
     {abi::NV0080_CTRL_CMD_FB_GET_CAPS, "NV0080_CTRL_FB_GET_CAPS_PARAMS", "capsTblSize", "capsTbl", 1, Copied::OutOnly},
     {abi::NV0080_CTRL_CMD_GR_GET_CAPS, "NV0080_CTRL_GR_GET_CAPS_PARAMS", "capsTblSize", "capsTbl", 1, Copied::OutOnly},
+    {abi::NV0041_CTRL_CMD_GET_SURFACE_INFO, "NV0041_CTRL_GET_SURFACE_INFO_PARAMS", "surfaceInfoListSize", "surfaceInfoList", 8, Copied::In},
 };
 
 }  // namespace

@@ -20,6 +20,18 @@ constexpr u16 kPollIn = 0x1;
 constexpr u16 kPollPri = 0x2;
 constexpr std::size_t kOsEventsMax = 0x4000;  // (model)
 
+// The types that have events, of those that clients make here (INotifier).
+bool notifies(std::string_view internal_class) {
+    static constexpr std::string_view kTypes[] = {
+        "RmClientResource", "Subdevice", "KernelChannel", "KernelGraphicsObject", "KernelCeContext", "NvdecContext",
+        "MsencContext", "NvjpgContext", "OfaContext", "Sec2Context", "TimerApi", "ContextDma",
+        "KernelSMDebuggerSession", "DispCommon", "DispChannelDma", "DispChannelPio", "DispSwObj", "DispSwObject",
+        "DeferredApiObject", "SoftwareMethodTest", "TimedSemaSwObject", "UvmSwObject", "AccessCounterBuffer",
+        "MmuFaultBuffer", "GSyncApi",
+    };
+    return std::find(std::begin(kTypes), std::end(kTypes), internal_class) != std::end(kTypes);
+}
+
 }  // namespace
 
 void EventUnit::OsEvent::visit(sim::StateVisitor& visitor) {
@@ -63,10 +75,8 @@ Status EventUnit::construct(AllocCall& call) {
     NvHandle source_client = params.hParentClient != 0 ? params.hParentClient : call.client.handle;
     ClientEntry* owner = context_.server.find_client(source_client);
     if (owner == nullptr || owner->owner != call.client.owner) return NV_ERR_INVALID_CLIENT;
-    // Without a source the event is its parent's; the caller learns which.
-    if (params.hSrcResource == 0) params.hSrcResource = call.object.parent;
     Object* source = owner->find(params.hSrcResource);
-    if (source == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
+    if (source == nullptr || !notifies(source->internal_class())) return NV_ERR_INVALID_OBJECT;
     EventData event;
     event.source_client = source_client;
     event.source = params.hSrcResource;
@@ -93,7 +103,8 @@ Status EventUnit::construct(AllocCall& call) {
     if (class_id == NV01_EVENT_OS_EVENT && find(call.client.handle, event.os_key) == nullptr) {
         context_.note(
             "driver: NV01_EVENT_OS_EVENT whose data is no descriptor given to ALLOC_OS_EVENT: NV_ERR_OBJECT_NOT_FOUND");
-        if (call.object.on_gsp) context_.adapter.rpc().rm_free(call.client.handle, call.object.handle);
+        // The firmware is not told that nothing came of it: its object stays until its parent goes, and the handle with it. Observed:
+        // 580.159.04.
         call.object.on_gsp = false;
         return NV_ERR_OBJECT_NOT_FOUND;
     }

@@ -11,6 +11,13 @@ void MmapContext::visit(sim::StateVisitor& visitor) {
     visitor.field("writable", writable);
 }
 
+void ExportTable::visit(sim::StateVisitor& visitor) {
+    visitor.field("copies", copies);
+    visitor.field("device_instance", device_instance);
+    visitor.field("partition", partition);
+    visitor.field("metadata", metadata);
+}
+
 void UnixEvent::visit(sim::StateVisitor& visitor) {
     visitor.field("object", object);
     visitor.field("index", index);
@@ -29,6 +36,7 @@ void OpenFile::visit(sim::StateVisitor& visitor) {
     visitor.field("attached", attached);
     visitor.field("holds_gpu", holds_gpu);
     visitor.field("context", context);
+    visitor.field("exports", exports);
     visitor.field("events", events);
     visitor.field("dataless_pending", dataless_pending);
 }

@@ -32,6 +32,15 @@ struct UnixEvent {
     void visit(sim::StateVisitor& visitor);
 };
 
+// What a file carries after an export (export_unit.h).
+struct ExportTable {
+    std::vector<NvHandle> copies;  // of the exporting unit's client; 0: an empty place
+    u32 device_instance = 0;       // of all of them
+    u32 partition = 0;             // a GPU instance; all ones: none
+    std::vector<u8> metadata;      // the exporter's own words
+    void visit(sim::StateVisitor& visitor);
+};
+
 inline constexpr std::size_t kEventsPerFileMax = 0x1000;  // bounds a file that nobody reads (model)
 
 struct OpenFile {
@@ -45,6 +54,7 @@ struct OpenFile {
     bool attached = false;  // ATTACH_GPUS_TO_FD was called
     bool holds_gpu = false;
     std::optional<MmapContext> context;
+    std::optional<ExportTable> exports;
     std::deque<UnixEvent> events;
     bool dataless_pending = false;
     void visit(sim::StateVisitor& visitor);

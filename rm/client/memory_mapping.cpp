@@ -1,4 +1,6 @@
 // MemoryUnit: mappings into a process (through BAR0, BAR1 or system memory) and into GPU address spaces.
+#include <algorithm>
+
 #include "rm/abi/flags_nvos.h"
 #include "rm/client/memory_unit.h"
 
@@ -107,6 +109,25 @@ Status MemoryUnit::unmap_cpu(ClientEntry& client, NvHandle handle, u64 linear_ad
     return NV_ERR_OBJECT_NOT_FOUND;
 }
 
+// Something is mapped there already, by this object or, where its range has other holders, by one of them.
+bool MemoryUnit::taken(const VirtualMemoryData& target, u64 va, u64 bytes) {
+    auto meets = [&](const VirtualMemoryData& range) {
+        return std::any_of(range.mappings.begin(), range.mappings.end(), [&](const VirtualMemoryData::DmaMapping& other) {
+            return va < other.va + other.bytes && other.va < va + bytes;
+        });
+    };
+    if (meets(target)) return true;
+    if (!target.reserved || shared_ranges_.count(range_key(target)) == 0) return false;
+    for (auto& [handle, client] : context_.server.clients()) {
+        for (auto& [name, object] : client.objects) {
+            const VirtualMemoryData* other = object.as<VirtualMemoryData>();
+            if (other == nullptr || !other->reserved || range_key(*other) != range_key(target)) continue;
+            if (meets(*other)) return true;
+        }
+    }
+    return false;
+}
+
 // Finds the address, then maps with the largest page that address, memory and length allow.
 Status MemoryUnit::map_dma_range(VirtualMemoryData& target, const MemoryData& memory, DmaMap& map,
                                  VirtualMemoryData::DmaMapping& mapping) {
@@ -155,8 +176,7 @@ Status MemoryUnit::map_dma_range(VirtualMemoryData& target, const MemoryData& me
     if (page == kPage2M && !fits(kPage2M)) page = kPage64K;
     if (page == kPage64K && !fits(kPage64K)) page = kPage4K;
     u64 bytes = align_up(least, page);
-    for (const VirtualMemoryData::DmaMapping& other : target.mappings)
-        if (!chosen && va < other.va + other.bytes && other.va < va + bytes) return NV_ERR_INVALID_OFFSET;
+    if (!chosen && taken(target, va, bytes)) return NV_ERR_INVALID_OFFSET;
     if (!target.reserved) {
         u64 limit = target.base + (target.bytes - 1);
         if (chosen) {
@@ -193,48 +213,102 @@ Status MemoryUnit::map_dma(ClientEntry& client, NvHandle dma, DmaMap& map) {
     if (target_object == nullptr || memory_object == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
     VirtualMemoryData* target = target_object->as<VirtualMemoryData>();
     MemoryData* memory = memory_object->as<MemoryData>();
+    if (const VirtualMemoryData* range = memory_object->as<VirtualMemoryData>(); target != nullptr && range != nullptr) {
+        const bool inside = map.offset <= range->bytes && map.length <= range->bytes - map.offset;
+        return inside ? NV_ERR_INVALID_OBJECT_HANDLE : NV_ERR_INVALID_LIMIT;
+    }
     if (target == nullptr || memory == nullptr) return NV_ERR_INVALID_OBJECT_HANDLE;
     if (memory->place == MemoryData::Place::Registers) return NV_ERR_NOT_SUPPORTED;
     if (map.length == 0) return NV_ERR_INVALID_ARGUMENT;
     if (map.offset > memory->bytes || map.length > memory->bytes - map.offset) return NV_ERR_INVALID_BASE;
     VirtualMemoryData::DmaMapping mapping;
     mapping.memory = map.memory;
+    mapping.context = map.device;
     Status status = map_dma_range(*target, *memory, map, mapping);
     if (status != NV_OK) return status;
+    mapping.offset = map.dma_offset;
+    mapping.length = map.length;
     target->mappings.push_back(mapping);
     if (std::find(memory->dma_users.begin(), memory->dma_users.end(), dma) == memory->dma_users.end())
         memory->dma_users.push_back(dma);
     return NV_OK;
 }
 
-Status MemoryUnit::unmap_dma(ClientEntry& client, NvHandle dma, u64 dma_offset, u64 bytes) {
-    Object* object = client.find(dma);
+Status MemoryUnit::unmap_dma(ClientEntry& client, const DmaUnmap& unmap) {
+    Object* object = client.find(unmap.dma);
     if (object == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
+    if (unmap.memory && client.find(*unmap.memory) == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
+    Object* context = client.find(unmap.device);
+    if (context == nullptr) return NV_ERR_OBJECT_NOT_FOUND;
+    if (context->as<DeviceData>() == nullptr && context->as<SubdeviceData>() == nullptr) return NV_ERR_INVALID_OBJECT;
+    if (unmap.bytes > ~u64{0} - unmap.offset) return NV_ERR_INVALID_ARGUMENT;
+    const u64 end = unmap.offset + unmap.bytes;
+    const bool ranged = unmap.bytes != 0;
     VirtualMemoryData* target = object->as<VirtualMemoryData>();
-    if (target == nullptr) return NV_ERR_INVALID_OBJECT_HANDLE;
-    for (std::size_t i = target->mappings.size(); i-- > 0;) {
-        VirtualMemoryData::DmaMapping& mapping = target->mappings[i];
-        if (align_down(dma_offset, kPage4K) != mapping.va) continue;
-        if (bytes != 0 && align_up(bytes, kPage4K) < mapping.bytes &&
-            align_up(bytes, mapping.page_bytes) < mapping.bytes) {
-            context_.refused("RM_UNMAP_MEMORY_DMA of part of a mapping", "size " + std::to_string(bytes));
-            return NV_ERR_NOT_SUPPORTED;
+    if (target == nullptr) return ranged ? NV_OK : NV_ERR_OBJECT_NOT_FOUND;
+    // What a cut leaves over is appended, so the walk ends where the list ends now.
+    std::size_t left = target->mappings.size();
+    for (std::size_t i = 0; left != 0; --left) {
+        const VirtualMemoryData::DmaMapping& mapping = target->mappings[i];
+        const u64 mapping_end = mapping.offset + mapping.length;
+        const bool same = mapping.context == unmap.device && (!unmap.memory || mapping.memory == *unmap.memory);
+        const bool met = ranged ? mapping_end > unmap.offset && mapping.offset < end : mapping.offset == unmap.offset;
+        if (!same || !met) {
+            ++i;
+            continue;
         }
-        remove_mapping(client, *target, dma, i);
-        return NV_OK;
+        if (!ranged) {
+            remove_mapping(client, *target, unmap.dma, i);
+            return NV_OK;
+        }
+        cut_mapping(client, *target, unmap.dma, i, std::max(mapping.offset, unmap.offset), std::min(mapping_end, end));
     }
-    return NV_ERR_INVALID_OBJECT_HANDLE;
+    return ranged ? NV_OK : NV_ERR_OBJECT_NOT_FOUND;
+}
+
+// Takes [from, to) out of a mapping; what stays on either side becomes a mapping of its own. Of a range that belongs to its object
+// every page goes that the cut touches; a range that was chosen for the mapping goes whole, and only when its beginning goes.
+void MemoryUnit::cut_mapping(ClientEntry& client, VirtualMemoryData& target, NvHandle target_handle, std::size_t index, u64 from, u64 to) {
+    const VirtualMemoryData::DmaMapping whole = target.mappings[index];
+    const u64 whole_end = whole.offset + whole.length;
+    if (from == whole.offset && to == whole_end) return remove_mapping(client, target, target_handle, index);
+    VirtualMemoryData::DmaMapping before = whole;
+    VirtualMemoryData::DmaMapping gone = whole;
+    VirtualMemoryData::DmaMapping after = whole;
+    before.length = from - whole.offset;
+    after.offset = to;
+    after.length = whole_end - to;
+    if (whole.owns_range) {
+        after.owns_range = false;
+        after.bytes = 0;
+        if (before.length != 0) gone.bytes = 0;
+    } else {
+        const u64 pages_end = whole.va + whole.bytes;
+        gone.va = std::clamp(align_down(from, whole.page_bytes), whole.va, pages_end);
+        after.va = std::clamp(align_up(to, whole.page_bytes), whole.va, pages_end);
+        gone.bytes = after.va - gone.va;
+        before.bytes = gone.va - whole.va;
+        after.bytes = pages_end - after.va;
+    }
+    take_down(target, gone);
+    target.mappings.erase(target.mappings.begin() + static_cast<std::ptrdiff_t>(index));
+    for (const VirtualMemoryData::DmaMapping& rest : {before, after})
+        if (rest.length != 0) target.mappings.push_back(rest);
+}
+
+void MemoryUnit::take_down(const VirtualMemoryData& target, const VirtualMemoryData::DmaMapping& mapping) {
+    VaSpace* space = spaces_.find(target.va_space);
+    if (space == nullptr || mapping.bytes == 0) return;
+    space->tables.unmap({mapping.va}, mapping.bytes, mapping.page_bytes);
+    context_.adapter.io().invalidate_tlb(space->tables.root(), false);
+    if (mapping.owns_range) space->ranges.free(mapping.va, mapping.bytes);
 }
 
 void MemoryUnit::remove_mapping(ClientEntry& client, VirtualMemoryData& target, NvHandle target_handle,
                                 std::size_t index) {
     VirtualMemoryData::DmaMapping mapping = target.mappings[index];
     target.mappings.erase(target.mappings.begin() + static_cast<std::ptrdiff_t>(index));
-    if (VaSpace* space = spaces_.find(target.va_space)) {
-        space->tables.unmap({mapping.va}, mapping.bytes, mapping.page_bytes);
-        context_.adapter.io().invalidate_tlb(space->tables.root(), false);
-        if (mapping.owns_range) space->ranges.free(mapping.va, mapping.bytes);
-    }
+    take_down(target, mapping);
     Object* object = mapping.memory != 0 ? client.find(mapping.memory) : nullptr;
     MemoryData* memory = object != nullptr ? object->as<MemoryData>() : nullptr;
     if (memory == nullptr) return;

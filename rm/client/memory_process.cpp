@@ -1,5 +1,8 @@
 // MemoryUnit: memory that a process brings along (OS descriptors) and the page that the driver shares with every process.
 // Source: open-gpu-kernel-modules 570.144, os_desc_mem.c, gpu_user_shared_data.c, rmapi_deprecated_allocmemory.c.
+#include <algorithm>
+#include <string>
+
 #include "rm/abi/all_structs.h"
 #include "rm/abi/flags_nvos.h"
 #include "rm/client/memory_unit.h"
@@ -10,6 +13,7 @@ namespace {
 
 constexpr u32 kDescriptorVirtualAddress = 0;  // NVOS32_DESCRIPTOR_TYPE_VIRTUAL_ADDRESS
 constexpr u64 kLimitMax = (u64{1} << 40) - 1;
+constexpr u64 kShareBytesMax = 256u << 20;  // (model) what one call copies
 
 }  // namespace
 
@@ -24,6 +28,10 @@ Status MemoryUnit::construct_os_descriptor(AllocCall& call) {
     if (params.limit > kLimitMax || params.descriptor > ~u64{0} - params.limit - kPage4K) return NV_ERR_INVALID_ARGUMENT;
     u64 start = params.descriptor & ~(kPage4K - 1);
     u64 bytes = ((params.descriptor + params.limit + kPage4K) & ~(kPage4K - 1)) - start;
+    if (bytes > kShareBytesMax) {
+        context_.refused("memory by OS descriptor of more than 256 MiB", std::to_string(bytes) + " bytes");
+        return NV_ERR_INSUFFICIENT_RESOURCES;
+    }
     gpu::SysPa pages = context_.host.alloc_pages(bytes);
     if (pages.value == 0) return NV_ERR_NO_MEMORY;
     if (call.user == nullptr || !call.user->share(start, pages, bytes)) {
@@ -38,12 +46,36 @@ Status MemoryUnit::construct_os_descriptor(AllocCall& call) {
     memory.bytes = bytes;
     memory.page_bytes = kPage4K;
     memory.caching = NVOS33_FLAGS_CACHING_TYPE_WRITEBACK;
+    retain_pages(memory);
+    process_pages_.push_back({call.pid, start, bytes, bytes, pages.value});
     memory.device_read_only = NVOS32_ATTR2_PROTECTION_DEVICE::get(params.attr2) != 0;
     memory.user_read_only = NVOS32_ATTR2_PROTECTION_USER::get(params.attr2) != 0;
     params.attr = NVOS32_ATTR_PAGE_SIZE::set(params.attr, NVOS32_ATTR_PAGE_SIZE_4KB);
     params.attr = NVOS32_ATTR_LOCATION::set(params.attr, NVOS32_ATTR_LOCATION_PCI);
     call.write(params);
     return NV_OK;
+}
+
+void MemoryUnit::process_unmapped(u32 pid, u64 address, u64 bytes) {
+    const u64 end = bytes > ~u64{0} - address ? ~u64{0} : address + bytes;
+    std::erase_if(process_pages_, [&](ProcessPages& range) {
+        if (range.pid != pid) return false;
+        const u64 from = std::max(address, range.address);
+        const u64 to = std::min(end, range.address + range.bytes);
+        if (from >= to) return false;
+        range.mapped -= std::min(range.mapped, to - from);
+        if (range.mapped != 0) return false;
+        release_pages(MemoryData::Place::System, range.pages);
+        return true;
+    });
+}
+
+void MemoryUnit::ProcessPages::visit(sim::StateVisitor& visitor) {
+    visitor.field("pid", pid);
+    visitor.field("address", address);
+    visitor.field("bytes", bytes);
+    visitor.field("mapped", mapped);
+    visitor.field("pages", pages);
 }
 
 // Every section of the page carries its own time of change; zero says that it never held anything. (model) Nothing is ever written,

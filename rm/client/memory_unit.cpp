@@ -51,14 +51,31 @@ u8 kind_of(u32 type) {
     }
 }
 
+// Owners that are the driver's own (HEAP_OWNER_RM_SCRATCH_BEGIN to _END).
+constexpr u32 kScratchOwnerFirst = 0xDEAF0000;
+constexpr u32 kScratchOwnerLast = kScratchOwnerFirst + 9;
+
+bool is_owner(u32 owner) {
+    return owner != 0 && owner != ~u32{0} && (owner < kScratchOwnerFirst || owner > kScratchOwnerLast);
+}
+
 // What every kind of memory is checked for first, and what the driver makes of its flags (stdmemValidateParams).
 Status validate(NV_MEMORY_ALLOCATION_PARAMS& params) {
-    if (params.internalflags != 0 || params.size == 0) return NV_ERR_INVALID_ARGUMENT;
+    if (params.internalflags != 0) return NV_ERR_INVALID_ARGUMENT;
+    if (!is_owner(params.owner)) return NV_ERR_INVALID_OWNER;
+    if (params.size == 0) return NV_ERR_INVALID_ARGUMENT;
     params.flags = (params.flags | NVOS32_ALLOC_FLAGS_MAP_NOT_REQUIRED) & ~NVOS32_ALLOC_FLAGS_KERNEL_MAPPING_MAP;
     params.address = 0;
-    if (params.type == NVOS32_TYPE_PRIMARY || params.type == NVOS32_TYPE_VIDEO || params.type == NVOS32_TYPE_CURSOR)
-        params.attr2 = NVOS32_ATTR2_ISO::set(params.attr2, 1);
+    const bool isochronous =
+        params.type == NVOS32_TYPE_PRIMARY || params.type == NVOS32_TYPE_VIDEO || params.type == NVOS32_TYPE_CURSOR;
+    if (!isochronous && NVOS32_ATTR2_ISO::get(params.attr2) != 0) return NV_ERR_INVALID_ARGUMENT;
+    if (NVOS32_ATTR2_PAGE_OFFLINING::get(params.attr2) == NVOS32_ATTR2_PAGE_OFFLINING_OFF) return NV_ERR_INSUFFICIENT_PERMISSIONS;
+    if (isochronous) params.attr2 = NVOS32_ATTR2_ISO::set(params.attr2, 1);
     if ((params.flags & NVOS32_ALLOC_FLAGS_USE_BEGIN_END) == 0 && (params.rangeLo != 0 || params.rangeHi != 0))
+        return NV_ERR_INVALID_ARGUMENT;
+    const bool encrypted = (params.flags & NVOS32_ALLOC_FLAGS_TURBO_CIPHER_ENCRYPTED) != 0;
+    if (encrypted && NVOS32_ATTR_LOCATION::get(params.attr) == NVOS32_ATTR_LOCATION_VIDMEM) return NV_ERR_INVALID_ARGUMENT;
+    if (NVOS32_ATTR2_ALLOCATE_FROM_SUBHEAP::get(params.attr2) != NVOS32_ATTR2_ALLOCATE_FROM_SUBHEAP_NO)
         return NV_ERR_INVALID_ARGUMENT;
     return NV_OK;
 }
@@ -364,9 +381,38 @@ void MemoryUnit::RetainedPages::visit(sim::StateVisitor& visitor) {
 
 void MemoryUnit::destroy(ClientEntry& client, VirtualMemoryData& memory, NvHandle handle) {
     while (!memory.mappings.empty()) remove_mapping(client, memory, handle, memory.mappings.size() - 1);
-    if (VaSpace* space = memory.reserved ? spaces_.find(memory.va_space) : nullptr)
+    auto holders = memory.reserved ? shared_ranges_.find(range_key(memory)) : shared_ranges_.end();
+    if (holders != shared_ranges_.end()) {
+        if (--holders->second == 0) shared_ranges_.erase(holders);
+    } else if (VaSpace* space = memory.reserved ? spaces_.find(memory.va_space) : nullptr) {
         space->ranges.free(memory.base, memory.bytes);
+    }
     memory.reserved = false;
+}
+
+void MemoryUnit::share_range(VirtualMemoryData& copy) {
+    if (!copy.reserved) return;
+    ++shared_ranges_[range_key(copy)];
+    copy.shared = true;
+}
+
+bool MemoryUnit::read_memory(const MemoryData& memory, u64 offset, std::span<u8> out) {
+    if (offset > memory.bytes || out.size() > memory.bytes - offset) return false;
+    if (memory.place == MemoryData::Place::System) {
+        context_.host.read({memory.address + offset}, out);
+        return true;
+    }
+    if (memory.place != MemoryData::Place::Video) return false;
+    constexpr u64 kWord = sizeof(u64);
+    for (u64 done = 0; done < out.size();) {
+        const u64 at = memory.address + offset + done;
+        std::vector<u8> word(kWord);
+        store(std::span<u8>(word), context_.adapter.table_store().read_entry({at & ~(kWord - 1)}));
+        const u64 part = std::min<u64>(kWord - at % kWord, out.size() - done);
+        std::copy_n(word.begin() + static_cast<std::ptrdiff_t>(at % kWord), part, out.begin() + static_cast<std::ptrdiff_t>(done));
+        done += part;
+    }
+    return true;
 }
 
 bool MemoryUnit::write_memory(const MemoryData& memory, u64 offset, std::span<const u8> bytes) {

@@ -56,6 +56,9 @@ void MemoryData::visit(sim::StateVisitor& visitor) {
 }
 
 void VirtualMemoryData::DmaMapping::visit(sim::StateVisitor& visitor) {
+    visitor.field("offset", offset);
+    visitor.field("length", length);
+    visitor.field("context", context);
     visitor.field("va", va);
     visitor.field("bytes", bytes);
     visitor.field("page_bytes", page_bytes);
@@ -68,6 +71,7 @@ void VirtualMemoryData::visit(sim::StateVisitor& visitor) {
     visitor.field("base", base);
     visitor.field("bytes", bytes);
     visitor.field("reserved", reserved);
+    visitor.field("shared", shared);
     visitor.field("mappings", mappings);
 }
 
@@ -76,6 +80,7 @@ void ChannelGroupData::visit(sim::StateVisitor& visitor) {
     visitor.field("runlist", runlist);
     visitor.field("va_space", va_space);
     visitor.field("next_subcontext", next_subcontext);
+    visitor.field("legacy", legacy);
     visitor.field("error_memory", error_memory);
 }
 
@@ -133,7 +138,7 @@ void Object::visit(sim::StateVisitor& visitor) {
     visitor.field("providers", providers);
     visitor.field("depth", depth);
     visitor.field("on_gsp", on_gsp);
-    visitor.field("dup_withheld", dup_withheld);
+    visitor.field("rights", rights);
     visitor.field("shares", shares);
     u64 kind = data.index();
     visitor.field("kind", kind);

@@ -85,11 +85,15 @@ struct VirtualMemoryData {
     u64 base = 0;
     u64 bytes = 0;
     bool reserved = false;  // the range belongs to this object
+    bool shared = false;    // copies of the object have it, too
     struct DmaMapping {
-        u64 va = 0;
-        u64 bytes = 0;
+        u64 offset = 0;        // the address that the client was told; unmaps name it
+        u64 length = 0;        // as asked for
+        NvHandle context = 0;  // device or subdevice that the client named; unmaps name it again
+        u64 va = 0;            // whole pages in the page tables
+        u64 bytes = 0;         // 0: none are left
         u64 page_bytes = 0;
-        bool owns_range = false;
+        bool owns_range = false;  // the addresses were chosen for this mapping and go with it
         NvHandle memory = 0;
         void visit(sim::StateVisitor& visitor);
     };
@@ -102,6 +106,7 @@ struct ChannelGroupData {
     u32 runlist = 0;
     u32 va_space = 0;
     u32 next_subcontext = 0;
+    bool legacy = false;  // some channel of it has no context share of its own: the driver made two for all such
     NvHandle error_memory = 0;
     void visit(sim::StateVisitor& visitor);
 };
@@ -172,6 +177,13 @@ struct SharePolicy {
     }
 };
 
+// Numbers of rights. A client has the first and the third on itself; its objects have what their parents have.
+enum AccessRight : u8 { RS_ACCESS_DUP_OBJECT, RS_ACCESS_NICE, RS_ACCESS_DEBUG, RS_ACCESS_PERFMON, RS_ACCESS_COUNT };
+inline constexpr u8 access_bit(AccessRight right) {
+    return static_cast<u8>(1u << right);
+}
+inline constexpr u8 kAllRights = (1u << RS_ACCESS_COUNT) - 1;
+
 struct Object {
     NvHandle handle = 0;
     NvHandle parent = 0;
@@ -181,7 +193,7 @@ struct Object {
     std::vector<NvHandle> providers;   // the objects that have this one among their dependants
     u32 depth = 0;                     // 0: the client's root
     bool on_gsp = false;
-    bool dup_withheld = false;  // its maker asked for rights, and not for the one to copy
+    u8 rights = 0;  // bit per RS_ACCESS_*: what its client may do to it
     std::vector<SharePolicy> shares;
     ObjectData data;
 

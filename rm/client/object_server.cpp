@@ -77,7 +77,7 @@ void ClientEntry::visit(sim::StateVisitor& visitor) {
     visitor.field("next_handle", next_handle);
 }
 
-ClientEntry* ObjectServer::create_client(u32 pid, FileId owner) {
+ClientEntry* ObjectServer::create_client(u32 pid, FileId owner, bool privileged) {
     for (u32 tries = 0; tries < kClientsMax; ++tries) {
         NvHandle candidate = kClientHandleBase + next_client_++ % kClientsMax;
         if (clients_.find(candidate) != clients_.end()) continue;
@@ -88,6 +88,8 @@ ClientEntry* ObjectServer::create_client(u32 pid, FileId owner) {
         Object& root = client.objects[candidate];
         root.handle = candidate;
         root.class_id = abi::NV01_ROOT_CLIENT;
+        // Rights to raise priorities and to profile are root's.
+        root.rights = privileged ? kAllRights : u8{access_bit(RS_ACCESS_DUP_OBJECT) | access_bit(RS_ACCESS_DEBUG)};
         return &client;
     }
     return nullptr;
@@ -107,7 +109,7 @@ Status ObjectServer::client_for(NvHandle client, FileId caller, Status missing, 
 }
 
 Status ObjectServer::check_alloc(ClientEntry& client, NvHandle parent, NvHandle& object, const abi::ResourceRow& row,
-                                 bool privileged) {
+                                 bool privileged, bool any_parent) {
     ClassRules rules = rules_of(row.class_id);
     if (rules.kernel_only || (rules.privileged && !privileged)) return NV_ERR_INSUFFICIENT_PERMISSIONS;
     if (object == client.handle) return NV_ERR_INVALID_OBJECT_PARENT;
@@ -118,7 +120,7 @@ Status ObjectServer::check_alloc(ClientEntry& client, NvHandle parent, NvHandle&
         for (NvHandle child : parent_node->children)
             if (client.find(child)->internal_class() == row.internal_class) return NV_ERR_STATE_IN_USE;
     }
-    if (!allows_parent(row, parent_node->internal_class())) return NV_ERR_INVALID_OBJECT_PARENT;
+    if (!any_parent && !allows_parent(row, parent_node->internal_class())) return NV_ERR_INVALID_OBJECT_PARENT;
     if (client.objects.size() >= kObjectsPerClientMax || parent_node->depth >= kObjectDepthMax)
         return NV_ERR_INSUFFICIENT_RESOURCES;
     if (object == 0) {
@@ -135,6 +137,7 @@ Object& ObjectServer::insert(ClientEntry& client, NvHandle parent, NvHandle obje
     node.class_id = class_id;
     Object* parent_node = client.find(parent);
     node.depth = parent_node->depth + 1;
+    node.rights = parent_node->rights;
     parent_node->children.push_back(object);
     return node;
 }

@@ -47,16 +47,17 @@ private:
 class ObjectServer {
 public:
     // nullptr: no free client handle.
-    ClientEntry* create_client(u32 pid, FileId owner);
+    ClientEntry* create_client(u32 pid, FileId owner, bool privileged);
     void remove_client(NvHandle client) { clients_.erase(client); }
     ClientEntry* find_client(NvHandle client);
     // NV_OK and the client, or the status that the driver gives a caller with this file.
     Status client_for(NvHandle client, FileId caller, Status missing, ClientEntry** out);
     std::map<NvHandle, ClientEntry>& clients() { return clients_; }
 
-    // Parent, class and multiplicity rules for a new object; the handle is chosen when it is 0.
+    // Parent, class and multiplicity rules for a new object; the handle is chosen when it is 0. `any_parent`: copies of some objects go
+    // below anything.
     Status check_alloc(ClientEntry& client, NvHandle parent, NvHandle& object, const abi::ResourceRow& row,
-                       bool privileged);
+                       bool privileged, bool any_parent = false);
     Object& insert(ClientEntry& client, NvHandle parent, NvHandle object, u32 class_id);
     // `user` must not outlive `provider`. Both are objects of the client.
     static void depend(Object& provider, Object& user);

@@ -16,7 +16,8 @@ namespace {
 enum class List : u8 { Gpu, Bus, Fb };
 
 // Indices without a name in the headers of 570.144.
-constexpr u32 unk_11 = 0x11, unk_44 = 0x44, fb_access_counter_buffers = 0x39, fb_coherence_info = 0x3A;
+constexpr u32 unk_00 = 0x00, unk_03 = 0x03, unk_05 = 0x05, unk_11 = 0x11, unk_44 = 0x44;
+constexpr u32 fb_access_counter_buffers = 0x39, fb_coherence_info = 0x3A;
 
 constexpr u32 kBitsPerFbpa = 32;
 constexpr u32 kFbpasPerFbp = 2;
@@ -49,7 +50,12 @@ NV_STATUS fill(List list, std::span<u8> params, const gpu::ChipSpec& spec) {
     if (count == 0 || count > (params.size() - sizeof(u32)) / kEntryBytes) return NV_ERR_INVALID_ARGUMENT;
     for (u64 at = sizeof(u32); at < sizeof(u32) + count * kEntryBytes; at += kEntryBytes) {
         u32 index = *load<u32>(params, at);
-        if (list == List::Gpu) index = NV2080_CTRL_GPU_INFO_INDEX_INDEX::get(index);
+        if (list == List::Gpu) {
+            index = NV2080_CTRL_GPU_INFO_INDEX_INDEX::get(index);
+            // Without a name. Observed: 580.159.04 on GH100 leaves the first two as they are and has not the third.
+            if (index == unk_00 || index == unk_03) continue;
+            if (index == unk_05) return NV_ERR_NOT_SUPPORTED;
+        }
         std::optional<u32> data = value(list, index, spec);
         if (!data) return NV_ERR_INVALID_ARGUMENT;
         store(params, index, at);

@@ -99,6 +99,7 @@ void Gsp::Impl::on_reset() {
     fifo_.reset();
     heap_ = {};
     device_va_spaces_.clear();
+    debuggers_.clear();
     bar1_root_ = bar1_instance_ = bar2_root_ = bar2_instance_ = fault_tables_ = 0;
 }
 
@@ -383,6 +384,7 @@ void Gsp::Impl::visit(sim::StateVisitor& visitor) {
     visitor.field("poll_count", poll_count_);
     visitor.field("fault_tables", fault_tables_);
     visitor.field("device_va_spaces", device_va_spaces_);
+    visitor.field("debuggers", debuggers_);
 }
 
 }  // namespace rm

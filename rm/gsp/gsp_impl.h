@@ -73,6 +73,13 @@ struct AllocCall {
     u32 resource = 0;
 };
 
+// A debugger's session: the channel that it watches and the channels of its group that it has stopped.
+struct Debugger {
+    ObjectRef channel;
+    std::vector<u32> stopped;  // chids
+    void visit(StateVisitor& visitor);
+};
+
 }  // namespace gsp
 
 struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
@@ -131,14 +138,17 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     abi::NV_STATUS allocate_ctx_share(gsp::AllocCall& call);
     abi::NV_STATUS allocate_va_space(gsp::AllocCall& call);
     abi::NV_STATUS allocate_engine_object(gsp::AllocCall& call);
+    abi::NV_STATUS allocate_debugger(gsp::AllocCall& call);  // controls_debug.cpp
     abi::NV_STATUS free_objects(gsp::ObjectRef where);
     void release(gsp::ObjectRef where, const gsp::Object& object);
     // The VA space resource that a handle, or with handle 0 the device, stands for. 0: none.
     u32 va_space_of(gsp::ObjectRef near, u32 va_space_handle);
     gsp::Channel* channel_of(gsp::ObjectRef where);
     gsp::Tsg* group_of(gsp::ObjectRef where);
+    gsp::Debugger* debugger_of(gsp::ObjectRef where);
+    void resume(gsp::Debugger& debugger);
 
-    // controls.cpp, controls_chip.cpp, controls_fifo.cpp, controls_gr.cpp. Handlers see parameters of exactly the right size.
+    // controls.cpp, controls_chip, _debug, _fifo, _gr, _info and _rom. Handlers see parameters of exactly the right size.
     abi::NV_STATUS control(gsp::ControlCall& call);
     using ControlHandler = abi::NV_STATUS (Impl::*)(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_none(gsp::ControlCall& call);
@@ -168,6 +178,10 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     abi::NV_STATUS ctrl_preempt(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_bind(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_stop_channel(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_reset_channel(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_suspend_context(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_resume_context(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_bios_info(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_submit_token(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_disable_channels(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_copy_server_pdes(gsp::ControlCall& call);
@@ -238,6 +252,7 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     u64 bar2_instance_ = 0;
     u64 poll_count_ = 0;
     u64 fault_tables_ = 0;  // page tables of the replayable fault buffer
+    std::map<u32, gsp::Debugger> debuggers_;  // by resource
     std::map<u32, u32> device_va_spaces_;  // device resource: its default VA space's resource
 };
 

@@ -37,7 +37,7 @@ void ObjectTree::Client::visit(StateVisitor& visitor) {
     visitor.field("order", order);
 }
 
-NV_STATUS ObjectTree::check_new(ObjectRef where, u32 parent, u32 class_id) const {
+NV_STATUS ObjectTree::check_new(ObjectRef where, u32 parent, u32 class_id, bool any_parent) const {
     const abi::ResourceRow* row = abi::find_resource(class_id);
     if (row == nullptr || (needs_chip(*row) && !classes_.has(class_id))) return abi::NV_ERR_INVALID_CLASS;
     auto client = clients_.find(where.client);
@@ -53,7 +53,8 @@ NV_STATUS ObjectTree::check_new(ObjectRef where, u32 parent, u32 class_id) const
         const abi::ResourceRow* parent_row = abi::find_resource(parent_object->class_id);
         parent_class = parent_row != nullptr ? parent_row->internal_class : std::string_view{};
     }
-    if (!listed(row->parents, "RS_ANY_PARENT") && !listed(row->parents, parent_class)) return abi::NV_ERR_INVALID_OBJECT_PARENT;
+    const bool fits = any_parent || listed(row->parents, "RS_ANY_PARENT") || listed(row->parents, parent_class);
+    if (!fits) return abi::NV_ERR_INVALID_OBJECT_PARENT;
     if (!row->multi_instance) {
         for (const auto& [handle, object] : client->second.objects) {
             if (object.parent == parent && object.class_id == class_id) return abi::NV_ERR_STATE_IN_USE;

@@ -39,7 +39,8 @@ public:
     explicit ObjectTree(ChipClasses classes = {}) : classes_(std::move(classes)) {}
     // The rules of an allocation that do not depend on the class's parameters: client, handle, class, parent.
     // A class that only its channel or nobody may make on this chip is NV_ERR_INVALID_CLASS.
-    NV_STATUS check_new(ObjectRef where, u32 parent, u32 class_id) const;
+    // `any_parent`: copies of some objects go anywhere.
+    NV_STATUS check_new(ObjectRef where, u32 parent, u32 class_id, bool any_parent = false) const;
     // Precondition: check_new() was NV_OK. `resource` 0 takes none; else one reference on it.
     Object& insert(ObjectRef where, u32 parent, u32 class_id, u32 resource);
     NV_STATUS insert_client(u32 client);

@@ -33,6 +33,7 @@ NV_STATUS Gsp::Impl::allocate(gsp::AllocCall& call) {
     else if (row.internal_class == "KernelCtxShareApi") status = allocate_ctx_share(call);
     else if (row.internal_class == "VaSpaceApi") status = allocate_va_space(call);
     else if (row.internal_class == "KernelGraphicsObject" || row.internal_class == "KernelCeContext") status = allocate_engine_object(call);
+    else if (row.internal_class == "KernelSMDebuggerSession") status = allocate_debugger(call);
     else if (row.internal_class == "Device") call.resource = objects_.new_resource();
     if (status == abi::NV_OK) objects_.insert(call.object, call.parent, call.class_id, call.resource);
     return status;
@@ -175,6 +176,10 @@ void Gsp::Impl::release(ObjectRef where, const gsp::Object& object) {
         auto tsg = fifo_.tsgs.find(share->second.tsg);
         if (tsg != fifo_.tsgs.end()) tsg->second.veids &= ~(u64{1} << share->second.veid);
         fifo_.ctx_shares.erase(share);
+    }
+    if (auto debugger = debuggers_.find(resource); debugger != debuggers_.end()) {
+        resume(debugger->second);
+        debuggers_.erase(debugger);
     }
     auto group = fifo_.tsgs.find(resource);
     // A group that was duplicated may outlive its first handle, never its channels.

@@ -258,7 +258,7 @@ Reply Gsp::Impl::handle_dup(Request& request) {
     else if (object == nullptr) status = abi::NV_ERR_OBJECT_NOT_FOUND;
     // A channel is one; what stands for it elsewhere has no sense.
     else if (fifo_.find(source) != nullptr) status = abi::NV_ERR_INVALID_OBJECT_HANDLE;
-    else status = objects_.check_new(where, call->params.hParent, object->class_id);
+    else status = objects_.check_new(where, call->params.hParent, object->class_id, object->class_id == abi::KEPLER_CHANNEL_GROUP_A);
     if (status == abi::NV_OK) {
         gsp::Object copy = *object;
         objects_.insert(where, call->params.hParent, copy.class_id, copy.resource);

@@ -1,4 +1,6 @@
 // One fact, asked by every route that tells it: engines, classes, copy engines, memory, graphics, ids and channels must agree.
+#include <fmt/format.h>
+
 #include <bit>
 #include <set>
 
@@ -320,10 +322,117 @@ TEST_CASE("coherence: what this board has none of is refused or empty, and never
         channels.hSubDevice = 0x7777;
         CHECK(bench.control_with(0x91, cmd, channels) == abi::NV_ERR_OBJECT_NOT_FOUND);
         CHECK(bench.machine.kernel().unmodelled().entries().empty());
-        // The older list control is answered through its successor: whatever that says, no crash and no invented value.
-        abi::NV2080_CTRL_BUS_GET_INFO_PARAMS list{};
-        list.busInfoListSize = 1;
-        list.busInfoList = bench.user.put(abi::NVXXXX_CTRL_XXX_INFO{0, 0xDEADBEEF});
-        CHECK(bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_BIOS_GET_INFO, list) == abi::NV_ERR_NOT_SUPPORTED);
+    });
+}
+
+TEST_CASE("coherence: the ROM's version, by the old and the new list, is what the ROM says in words") {
+    Fixture bench;
+    bench.run([&] {
+        bench.bring_up();
+        std::vector<u8> rom;
+        for (u64 at = 0; at < 0x1000; at += 4) {
+            u64 word = bench.machine.gpu().pci().bar_read(gpu::Bar::Bar0, 0x300000 + at, 4);
+            for (unsigned i = 0; i < 4; ++i) rom.push_back(static_cast<u8>(word >> (8 * i)));
+        }
+        const std::string text(rom.begin(), rom.end());
+        auto old_value = [&](u32 index) { return old_list(bench, abi::NV2080_CTRL_CMD_BIOS_GET_INFO, index); };
+        const u32 revision = old_value(0);
+        const u32 oem = old_value(1);
+        CHECK(text.find(fmt::format("{:02X}.{:02X}.{:02X}.{:02X}.{:02X}", revision >> 24, revision >> 16 & 0xFF, revision >> 8 & 0xFF,
+                                    revision & 0xFF, oem)) != std::string::npos);
+        struct {
+            u32 count = 2;
+            abi::NVXXXX_CTRL_XXX_INFO list[15] = {{1, 7}, {0, 7}};
+        } both;
+        REQUIRE(bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_BIOS_GET_INFO_V2, both) == abi::NV_OK);
+        CHECK(both.list[0].data == oem);
+        CHECK(both.list[1].data == revision);
+        both.list[1].index = 2;
+        CHECK(bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_BIOS_GET_INFO_V2, both) == abi::NV_ERR_INVALID_ARGUMENT);
+        both.count = 16;
+        CHECK(bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_BIOS_GET_INFO_V2, both) == abi::NV_ERR_INVALID_ARGUMENT);
+    });
+}
+
+TEST_CASE("coherence: the GPU's time, alone and beside the processor's clocks") {
+    Fixture bench;
+    bench.run([&] {
+        bench.bring_up();
+        abi::NV2080_CTRL_TIMER_GET_TIME_PARAMS before{};
+        REQUIRE(bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_TIMER_GET_TIME, before) == abi::NV_OK);
+        u64 last = before.time_nsec;
+        auto ask = [&](u8 clock, u8 samples, abi::NV2080_CTRL_TIMER_GET_GPU_CPU_TIME_CORRELATION_INFO_PARAMS& params) {
+            params = {};
+            params.cpuClkId = clock;
+            params.sampleCount = samples;
+            return bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_TIMER_GET_GPU_CPU_TIME_CORRELATION_INFO, params);
+        };
+        abi::NV2080_CTRL_TIMER_GET_GPU_CPU_TIME_CORRELATION_INFO_PARAMS params{};
+        for (u8 clock : {u8{1}, u8{2}, u8{3}}) {
+            REQUIRE(ask(clock, 3, params) == abi::NV_OK);
+            const u32 told = clock == 3 ? 1 : 3;  // the platform's clock is sampled once
+            for (u32 i = 0; i < 3; ++i) {
+                if (i >= told) {
+                    CHECK(params.samples[i].gpuTime == 0);
+                    continue;
+                }
+                CHECK(params.samples[i].gpuTime >= last);
+                last = params.samples[i].gpuTime;
+                const u64 now = bench.machine.kernel().now().ns();
+                u64 cpu = params.samples[i].cpuTime;
+                if (clock == 1) cpu = (cpu - u64{1'735'689'600} * 1'000'000) * 1'000;
+                CHECK(cpu <= now);
+                CHECK(now - cpu < 100'000);
+            }
+        }
+        CHECK(ask(1, 17, params) == abi::NV_ERR_INVALID_ARGUMENT);
+        CHECK(ask(0x21, 1, params) == abi::NV_ERR_INVALID_ARGUMENT);  // no such processor
+        CHECK(ask(4, 1, params) == abi::NV_ERR_NOT_SUPPORTED);
+        abi::NV2080_CTRL_TIMER_GET_TIME_PARAMS after{};
+        REQUIRE(bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_TIMER_GET_TIME, after) == abi::NV_OK);
+        CHECK(after.time_nsec >= last);
+    });
+}
+
+TEST_CASE("coherence: a surface's size and place, by its own control and by the client's") {
+    Fixture bench;
+    bench.run([&] {
+        bench.bring_up();
+        abi::NV_MEMORY_ALLOCATION_PARAMS memory{};
+        memory.size = 0x400000;
+        REQUIRE(bench.alloc_with(Fixture::kDevice, 0x90, abi::NV01_MEMORY_LOCAL_USER, memory) == abi::NV_OK);
+        abi::NV_MEMORY_ALLOCATION_PARAMS system{};
+        system.size = 0x3000;
+        system.attr = abi::NVOS32_ATTR_LOCATION::make(abi::NVOS32_ATTR_LOCATION_PCI);
+        REQUIRE(bench.alloc_with(Fixture::kDevice, 0x91, abi::NV01_MEMORY_SYSTEM, system) == abi::NV_OK);
+        for (u32 handle : {0x90u, 0x91u}) {
+            struct {
+                abi::NVXXXX_CTRL_XXX_INFO list[4] = {{7, 9}, {9, 9}, {1, 9}, {5, 9}};
+            } infos;
+            abi::NV0041_CTRL_GET_SURFACE_INFO_PARAMS params{};
+            params.surfaceInfoListSize = 4;
+            params.surfaceInfoList = bench.user.put(infos);
+            REQUIRE(bench.control_with(handle, abi::NV0041_CTRL_CMD_GET_SURFACE_INFO, params) == abi::NV_OK);
+            auto value = [&](u64 i) { return bench.user.get<abi::NVXXXX_CTRL_XXX_INFO>(params.surfaceInfoList + i * 8).data; };
+            CHECK(u64{value(0)} * 0x1000 == (handle == 0x90 ? memory.size : system.size));
+            abi::NV0000_CTRL_CLIENT_GET_ADDR_SPACE_TYPE_PARAMS space{};
+            space.hObject = handle;
+            REQUIRE(bench.control_with(bench.client, abi::NV0000_CTRL_CMD_CLIENT_GET_ADDR_SPACE_TYPE, space) == abi::NV_OK);
+            CHECK(value(1) == space.addrSpaceType);
+            CHECK(value(2) == 0);
+            CHECK(value(3) == 0);
+            bench.user.set(params.surfaceInfoList + 8, u32{2});  // no such index: it ends the list
+            CHECK(bench.control_with(handle, abi::NV0041_CTRL_CMD_GET_SURFACE_INFO, params) == abi::NV_ERR_INVALID_ARGUMENT);
+        }
+        abi::NV0041_CTRL_GET_SURFACE_INFO_PARAMS none{};
+        CHECK(bench.control_with(0x90, abi::NV0041_CTRL_CMD_GET_SURFACE_INFO, none) == abi::NV_OK);
+        none.surfaceInfoListSize = 0x10000000;
+        none.surfaceInfoList = 0x1000;
+        CHECK(bench.control_with(0x90, abi::NV0041_CTRL_CMD_GET_SURFACE_INFO, none) == abi::NV_ERR_INVALID_ARGUMENT);
+        // A buffer of a falcon's context: only channels of SEC2 have one.
+        abi::NV2080_CTRL_FLCN_GET_CTX_BUFFER_SIZE_PARAMS falcon{};
+        falcon.hChannel = 0x90;
+        CHECK(bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_FLCN_GET_CTX_BUFFER_SIZE, falcon) ==
+              abi::NV_ERR_INVALID_CHANNEL);
     });
 }

@@ -85,3 +85,33 @@ TEST_CASE("notifications are set by subdevice and index") {
               abi::NV_ERR_INVALID_ARGUMENT);
     });
 }
+
+TEST_CASE("an event's source is the parent that the call names, and some type that has events") {
+    Fixture bench;
+    bench.run([&] {
+        bench.bring_up();
+        REQUIRE(os_event(bench, bench.gpu_fd, 9) == abi::NV_OK);
+        auto event = [&](u32 parent, u32 handle, u32 client, u32 source) {
+            abi::NV0005_ALLOC_PARAMETERS params{};
+            params.hParentClient = client;
+            params.hSrcResource = source;
+            params.hClass = abi::NV01_EVENT_OS_EVENT;
+            params.notifyIndex = abi::NV2080_NOTIFIERS_RC_ERROR;
+            params.data = 9;
+            const u32 status = bench.alloc_with(parent, handle, abi::NV01_EVENT_OS_EVENT, params);
+            if (status == abi::NV_OK) CHECK(params.hSrcResource == parent);
+            return status;
+        };
+        CHECK(event(Fixture::kSubdevice, 0x30, bench.client, 0x7777) == abi::NV_OK);  // what it says is not asked for
+        CHECK(event(bench.client, 0x31, bench.client, 0) == abi::NV_OK);
+        CHECK(event(Fixture::kDevice, 0x32, bench.client, Fixture::kSubdevice) == abi::NV_ERR_INVALID_OBJECT);
+        CHECK(event(0x7777, 0x32, bench.client, 0) == abi::NV_ERR_OBJECT_NOT_FOUND);
+        // Without its client's name the event hangs below the client itself, and its source need not be there to find a place.
+        CHECK(event(0x7777, 0x32, 0, 0) == abi::NV_ERR_INVALID_OBJECT);
+        CHECK(event(Fixture::kSubdevice, 0x33, 0, 0) == abi::NV_OK);
+        CHECK(bench.free(Fixture::kSubdevice) == abi::NV_OK);
+        CHECK_FALSE(bench.exists(0x30));
+        CHECK_FALSE(bench.exists(0x33));  // it does not outlive its source
+        CHECK(bench.exists(0x31));
+    });
+}

@@ -42,12 +42,13 @@ Dma map_dma(Fixture& bench, u32 dma, u32 memory, u64 offset, u64 length, u32 fla
     return {params.status, params.dmaOffset};
 }
 
-u32 unmap_dma(Fixture& bench, u32 dma, u64 at) {
+u32 unmap_dma(Fixture& bench, u32 dma, u64 at, u64 size = 0, u32 device = Fixture::kDevice) {
     abi::NVOS47_PARAMETERS params{};
     params.hClient = bench.client;
-    params.hDevice = Fixture::kDevice;
+    params.hDevice = device;
     params.hDma = dma;
     params.dmaOffset = at;
+    params.size = size;
     REQUIRE(bench.escape(bench.control_fd, abi::NV_ESC_RM_UNMAP_MEMORY_DMA, params) == 0);
     return params.status;
 }
@@ -244,13 +245,107 @@ TEST_CASE("GPU mappings: fixed, relative and chosen addresses") {
         CHECK(sub_page.status == abi::NV_OK);
         CHECK(sub_page.offset % 0x1000 == 0x234);
         CHECK(unmap_dma(bench, kRange, sub_page.offset) == abi::NV_OK);
-        CHECK(unmap_dma(bench, kRange, sub_page.offset) == abi::NV_ERR_INVALID_OBJECT_HANDLE);
+        CHECK(unmap_dma(bench, kRange, sub_page.offset) == abi::NV_ERR_OBJECT_NOT_FOUND);
         CHECK(unmap_dma(bench, kVirtual, fixed.offset) == abi::NV_OK);
         // Freeing the memory takes its remaining mappings along.
         CHECK(bench.free(kVideo) == abi::NV_OK);
-        CHECK(unmap_dma(bench, kRange, chosen.offset) == abi::NV_ERR_INVALID_OBJECT_HANDLE);
+        CHECK(unmap_dma(bench, kRange, chosen.offset) == abi::NV_ERR_OBJECT_NOT_FOUND);
         CHECK(bench.free(kSpace) == abi::NV_OK);
         CHECK(!bench.exists(kVirtual));  // it depended on the space
+    });
+}
+
+TEST_CASE("unmapping a part: what stays can be unmapped on its own, what is gone can be mapped again") {
+    Fixture bench;
+    bench.run([&] {
+        bench.bring_up();
+        abi::NV_VASPACE_ALLOCATION_PARAMETERS space{};
+        REQUIRE(bench.alloc_with(Fixture::kDevice, kSpace, abi::FERMI_VASPACE_A, space) == abi::NV_OK);
+        auto sys = system_memory(0x10000);
+        REQUIRE(bench.alloc_with(Fixture::kDevice, kSystem, abi::NV01_MEMORY_SYSTEM, sys) == abi::NV_OK);
+        auto reserve = video(0x800000, abi::NVOS32_ALLOC_FLAGS_VIRTUAL | abi::NVOS32_ALLOC_FLAGS_FIXED_ADDRESS_ALLOCATE);
+        reserve.hVASpace = kSpace;
+        reserve.offset = 0x200000000;
+        REQUIRE(bench.alloc_with(Fixture::kDevice, kVirtual, abi::NV50_MEMORY_VIRTUAL, reserve) == abi::NV_OK);
+        constexpr u64 kAt = 0x200000000;
+        REQUIRE(map_dma(bench, kVirtual, kSystem, 0, 0x10000, kFixed, kAt).status == abi::NV_OK);
+        // From the middle: pages 4 to 7.
+        CHECK(unmap_dma(bench, kVirtual, kAt + 0x4000, 0x4000) == abi::NV_OK);
+        CHECK(map_dma(bench, kVirtual, kSystem, 0, 0x1000, kFixed, kAt + 0x3000).status == abi::NV_ERR_INVALID_OFFSET);
+        CHECK(map_dma(bench, kVirtual, kSystem, 0, 0x4000, kFixed, kAt + 0x4000).status == abi::NV_OK);
+        // A range over several mappings takes all that lies in it, whole or in part.
+        CHECK(unmap_dma(bench, kVirtual, kAt + 0x3000, 0x8000) == abi::NV_OK);
+        CHECK(map_dma(bench, kVirtual, kSystem, 0, 0x8000, kFixed, kAt + 0x3000).status == abi::NV_OK);
+        // Without a size: one mapping, by the address where it begins now.
+        CHECK(unmap_dma(bench, kVirtual, kAt + 0x8000) == abi::NV_ERR_OBJECT_NOT_FOUND);
+        CHECK(unmap_dma(bench, kVirtual, kAt + 0xB000) == abi::NV_OK);
+        CHECK(unmap_dma(bench, kVirtual, kAt) == abi::NV_OK);
+        CHECK(unmap_dma(bench, kVirtual, kAt + 0x3000) == abi::NV_OK);
+        CHECK(unmap_dma(bench, kVirtual, kAt, 0x800000) == abi::NV_OK);  // of nothing is nothing wrong
+        CHECK(unmap_dma(bench, kVirtual, ~u64{0} - 4, 8) == abi::NV_ERR_INVALID_ARGUMENT);
+        // Less than a page takes its page.
+        REQUIRE(map_dma(bench, kVirtual, kSystem, 0, 0x3000, kFixed, kAt).status == abi::NV_OK);
+        CHECK(unmap_dma(bench, kVirtual, kAt + 0x1800, 0x10) == abi::NV_OK);
+        CHECK(map_dma(bench, kVirtual, kSystem, 0, 0x1000, kFixed, kAt + 0x1000).status == abi::NV_OK);
+        // Free what is left, in pieces as it is.
+        CHECK(bench.free(kVirtual) == abi::NV_OK);
+        CHECK(bench.free(kSystem) == abi::NV_OK);
+        CHECK(bench.machine.kernel().unmodelled().entries().empty());
+    });
+}
+
+TEST_CASE("unmapping asks for the device that the mapping was made with") {
+    Fixture bench;
+    bench.run([&] {
+        bench.bring_up();
+        auto sys = system_memory(0x4000);
+        REQUIRE(bench.alloc_with(Fixture::kDevice, kSystem, abi::NV01_MEMORY_SYSTEM, sys) == abi::NV_OK);
+        abi::NV_MEMORY_VIRTUAL_ALLOCATION_PARAMS range{};
+        REQUIRE(bench.alloc_with(Fixture::kDevice, kRange, abi::NV01_MEMORY_VIRTUAL, range) == abi::NV_OK);
+        Dma chosen = map_dma(bench, kRange, kSystem, 0, 0x4000);
+        REQUIRE(chosen.status == abi::NV_OK);
+        CHECK(unmap_dma(bench, kRange, chosen.offset, 0, 0x7777) == abi::NV_ERR_OBJECT_NOT_FOUND);
+        CHECK(unmap_dma(bench, kRange, chosen.offset, 0, kSystem) == abi::NV_ERR_INVALID_OBJECT);
+        CHECK(unmap_dma(bench, kRange, chosen.offset, 0, Fixture::kSubdevice) == abi::NV_ERR_OBJECT_NOT_FOUND);
+        CHECK(unmap_dma(bench, kSystem, chosen.offset) == abi::NV_ERR_OBJECT_NOT_FOUND);
+        // A range of addresses that the mapping chose goes with its beginning, and not before.
+        CHECK(unmap_dma(bench, kRange, chosen.offset + 0x2000, 0x1000) == abi::NV_OK);
+        CHECK(unmap_dma(bench, kRange, chosen.offset, 0x1000) == abi::NV_OK);
+        Dma again = map_dma(bench, kRange, kSystem, 0, 0x4000);
+        CHECK(again.status == abi::NV_OK);
+        CHECK(again.offset == chosen.offset);
+        CHECK(bench.free(kRange) == abi::NV_OK);
+    });
+}
+
+TEST_CASE("memory has an owner, and flags that only the driver may set") {
+    Fixture bench;
+    bench.run([&] {
+        bench.bring_up();
+        auto alloc_raw = [&](auto change) {
+            auto params = video(0x10000);
+            params.owner = bench.client;
+            change(params);
+            u64 at = bench.user.put(params);
+            u32 status = bench.alloc(Fixture::kDevice, kVideo, abi::NV01_MEMORY_LOCAL_USER, at, sizeof(params));
+            if (status == abi::NV_OK) bench.free(kVideo);
+            return status;
+        };
+        using Params = abi::NV_MEMORY_ALLOCATION_PARAMS;
+        CHECK(alloc_raw([](Params&) {}) == abi::NV_OK);
+        CHECK(alloc_raw([](Params& p) { p.owner = 0; }) == abi::NV_ERR_INVALID_OWNER);
+        CHECK(alloc_raw([](Params& p) { p.owner = 0xFFFFFFFF; }) == abi::NV_ERR_INVALID_OWNER);
+        CHECK(alloc_raw([](Params& p) { p.owner = 0xDEAF0000; }) == abi::NV_ERR_INVALID_OWNER);
+        CHECK(alloc_raw([](Params& p) { p.owner = 0xDEAF0009; }) == abi::NV_ERR_INVALID_OWNER);
+        CHECK(alloc_raw([](Params& p) { p.owner = 0xDEAF000A; }) == abi::NV_OK);
+        CHECK(alloc_raw([](Params& p) { p.owner = 0, p.size = 0; }) == abi::NV_ERR_INVALID_OWNER);
+        CHECK(alloc_raw([](Params& p) { p.attr2 = abi::NVOS32_ATTR2_ISO::make(1); }) == abi::NV_ERR_INVALID_ARGUMENT);
+        CHECK(alloc_raw([](Params& p) { p.attr2 = abi::NVOS32_ATTR2_PAGE_OFFLINING::make(1); }) ==
+              abi::NV_ERR_INSUFFICIENT_PERMISSIONS);
+        CHECK(alloc_raw([](Params& p) { p.attr2 = abi::NVOS32_ATTR2_ALLOCATE_FROM_SUBHEAP::make(1); }) ==
+              abi::NV_ERR_INVALID_ARGUMENT);
+        CHECK(alloc_raw([](Params& p) { p.flags |= abi::NVOS32_ALLOC_FLAGS_TURBO_CIPHER_ENCRYPTED; }) ==
+              abi::NV_ERR_INVALID_ARGUMENT);
     });
 }
 

@@ -170,7 +170,7 @@ TEST_CASE("closing the GPU's last file takes the devices of a living client with
 
 TEST_CASE("channels are freed before other objects, dependants before what they depend on") {
     rm::client::ObjectServer server;
-    rm::client::ClientEntry* client = server.create_client(1, 1);
+    rm::client::ClientEntry* client = server.create_client(1, 1, false);
     REQUIRE(client != nullptr);
     auto add = [&](u32 parent, u32 handle, u32 class_id) { return &server.insert(*client, parent, handle, class_id); };
     add(client->handle, 1, abi::NV01_DEVICE_0);

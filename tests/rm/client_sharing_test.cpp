@@ -180,3 +180,99 @@ TEST_CASE("alloc memory: system memory, and pages of a process that can or canno
         CHECK(bench.alloc(Fixture::kDevice, kMemory, abi::NV01_MEMORY_LOCAL_USER) == abi::NV_ERR_INVALID_ARGUMENT);
     });
 }
+
+TEST_CASE("rights: what a parent has not cannot be asked for, and what was not asked for is not there") {
+    Fixture bench;
+    bench.run([&] {
+        bench.bring_up();
+        auto alloc_with_rights = [&](u32 parent, u32 object, u32 class_id, u64 params, u32 mask) {
+            abi::NVOS64_PARAMETERS call{};
+            call.hRoot = bench.client;
+            call.hObjectParent = parent;
+            call.hObjectNew = object;
+            call.hClass = class_id;
+            call.pAllocParms = params;
+            call.pRightsRequested = bench.user.put(u64{mask});
+            CHECK(bench.escape(bench.control_fd, abi::NV_ESC_RM_ALLOC, call) == 0);
+            return call.status;
+        };
+        constexpr u32 kDup = 1, kNice = 2, kDebug = 4;
+        abi::NV0080_ALLOC_PARAMETERS device{};
+        const u64 params = bench.user.put(device);
+        CHECK(alloc_with_rights(bench.client, 0x310, abi::NV01_DEVICE_0, params, kDup) == abi::NV_OK);
+        CHECK(alloc_with_rights(0x310, 0x311, abi::NV20_SUBDEVICE_0, 0, kDup | kDebug) == abi::NV_ERR_INSUFFICIENT_PERMISSIONS);
+        CHECK_FALSE(bench.exists(0x311));
+        CHECK(alloc_with_rights(0x310, 0x311, abi::NV20_SUBDEVICE_0, 0, kDup) == abi::NV_OK);
+        CHECK(alloc_with_rights(bench.client, 0x312, abi::NV01_DEVICE_0, params, kNice) == abi::NV_ERR_INSUFFICIENT_PERMISSIONS);
+        bench.caller.privileged = true;
+        CHECK(alloc_with_rights(bench.client, 0x312, abi::NV01_DEVICE_0, params, kNice) == abi::NV_OK);
+        bench.caller.privileged = false;
+        // An object without the right to be copied is not.
+        abi::NV_MEMORY_ALLOCATION_PARAMS memory{};
+        memory.owner = bench.client;
+        memory.size = 0x10000;
+        CHECK(alloc_with_rights(Fixture::kDevice, kMemory, abi::NV01_MEMORY_LOCAL_USER, bench.user.put(memory), kDebug) == abi::NV_OK);
+        CHECK(dup(bench, bench.client, Fixture::kDevice, kCopy, bench.client, kMemory) == abi::NV_ERR_INSUFFICIENT_PERMISSIONS);
+    });
+}
+
+TEST_CASE("dup: a range of addresses is reserved until its last holder goes, and mapped once") {
+    Fixture bench;
+    bench.run([&] {
+        bench.bring_up();
+        constexpr u32 kSpace = 0x320, kRange = 0x321, kSystem = 0x322;
+        constexpr u32 kFixed = 1u << 15;
+        constexpr u64 kAt = 0x200000000;
+        abi::NV_VASPACE_ALLOCATION_PARAMETERS space{};
+        REQUIRE(bench.alloc_with(Fixture::kDevice, kSpace, abi::FERMI_VASPACE_A, space) == abi::NV_OK);
+        auto reserve = [&](u32 handle) {
+            abi::NV_MEMORY_ALLOCATION_PARAMS params{};
+            params.size = 0x200000;
+            params.flags = abi::NVOS32_ALLOC_FLAGS_VIRTUAL | abi::NVOS32_ALLOC_FLAGS_FIXED_ADDRESS_ALLOCATE;
+            params.hVASpace = kSpace;
+            params.offset = kAt;
+            return bench.alloc_with(Fixture::kDevice, handle, abi::NV50_MEMORY_VIRTUAL, params);
+        };
+        auto map = [&](u32 range) {
+            abi::NVOS46_PARAMETERS params{};
+            params.hClient = bench.client;
+            params.hDevice = Fixture::kDevice;
+            params.hDma = range;
+            params.hMemory = kSystem;
+            params.length = 0x1000;
+            params.flags = kFixed;
+            params.dmaOffset = kAt;
+            CHECK(bench.escape(bench.control_fd, abi::NV_ESC_RM_MAP_MEMORY_DMA, params) == 0);
+            return params.status;
+        };
+        REQUIRE(reserve(kRange) == abi::NV_OK);
+        abi::NV_MEMORY_ALLOCATION_PARAMS system{};
+        system.size = 0x1000;
+        system.attr = abi::NVOS32_ATTR_LOCATION::make(abi::NVOS32_ATTR_LOCATION_PCI);
+        REQUIRE(bench.alloc_with(Fixture::kDevice, kSystem, abi::NV01_MEMORY_SYSTEM, system) == abi::NV_OK);
+        CHECK(dup(bench, bench.client, Fixture::kDevice, kCopy, bench.client, kRange) == abi::NV_OK);
+        CHECK(map(kRange) == abi::NV_OK);
+        CHECK(map(kCopy) == abi::NV_ERR_INVALID_OFFSET);  // the other holder has it mapped
+        CHECK(bench.free(kRange) == abi::NV_OK);
+        CHECK(reserve(0x330) == abi::NV_ERR_NO_MEMORY);
+        CHECK(map(kCopy) == abi::NV_OK);
+        CHECK(bench.free(kCopy) == abi::NV_OK);
+        CHECK(reserve(0x330) == abi::NV_OK);
+    });
+}
+
+TEST_CASE("dup: a channel group goes by two handles") {
+    Fixture bench;
+    bench.run([&] {
+        bench.bring_up();
+        abi::NV_CHANNEL_GROUP_ALLOCATION_PARAMETERS group{};
+        group.engineType = abi::NV2080_ENGINE_TYPE_GR0;
+        REQUIRE(bench.alloc_with(Fixture::kDevice, 0x340, abi::KEPLER_CHANNEL_GROUP_A, group) == abi::NV_OK);
+        CHECK(dup(bench, bench.client, Fixture::kDevice, 0x341, bench.client, 0x340) == abi::NV_OK);
+        CHECK(bench.free(0x340) == abi::NV_OK);
+        abi::NVA06C_CTRL_TIMESLICE_PARAMS slice{2000};
+        CHECK(bench.control_with(0x341, abi::NVA06C_CTRL_CMD_SET_TIMESLICE, slice) == abi::NV_OK);
+        CHECK(bench.free(0x341) == abi::NV_OK);
+        CHECK(bench.machine.kernel().unmodelled().entries().empty());
+    });
+}

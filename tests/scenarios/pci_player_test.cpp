@@ -210,9 +210,11 @@ public:
         range.hVASpace = kSpace;
         alloc(kDevice, kRange, abi::NV01_MEMORY_VIRTUAL, range);
         abi::NV_MEMORY_ALLOCATION_PARAMS ring{};
+        ring.owner = client_;
         ring.size = kRingBytes;
         alloc(kDevice, kRing, abi::NV01_MEMORY_LOCAL_USER, ring);
         abi::NV_MEMORY_ALLOCATION_PARAMS notifier{};
+        notifier.owner = client_;
         notifier.size = 0x1000;
         notifier.attr = abi::NVOS32_ATTR_LOCATION::make(abi::NVOS32_ATTR_LOCATION_PCI);
         alloc(kDevice, kNotifier, abi::NV01_MEMORY_SYSTEM, notifier);

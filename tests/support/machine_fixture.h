@@ -89,6 +89,10 @@ public:
     u32 alloc(u32 parent, u32 object, u32 class_id, u64 params = 0, u32 params_size = 0);
     template <typename T>
     u32 alloc_with(u32 parent, u32 object, u32 class_id, T& params) {
+        // Memory has an owner; a test that does not care is its own.
+        if constexpr (requires { params.owner; }) {
+            if (params.owner == 0) params.owner = client;
+        }
         u64 address = user.put(params);
         u32 status = alloc(parent, object, class_id, address, sizeof(T));
         params = user.get<T>(address);

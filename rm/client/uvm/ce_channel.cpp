@@ -65,7 +65,9 @@ Status CeChannel::create(NvHandle client, NvHandle device) {
 }
 
 Status CeChannel::create_memory(NvHandle device, NvHandle space) {
+    constexpr NvU32 kKernelOwner = 0xDEAF000A;  // HEAP_OWNER_RM_KERNEL_CLIENT
     NV_MEMORY_ALLOCATION_PARAMS memory{};
+    memory.owner = kKernelOwner;
     memory.size = kMemoryBytes;
     memory.attr = NVOS32_ATTR_LOCATION::make(NVOS32_ATTR_LOCATION_PCI);
     memory.attr = NVOS32_ATTR_COHERENCY::set(memory.attr, NVOS32_ATTR_COHERENCY_CACHED);

@@ -11,6 +11,18 @@ namespace {
 constexpr u64 kAttributeBytes = sizeof(UvmGpuMappingAttributes);
 constexpr u32 kNoNode = ~u32{0};  // of a NUMA node: none in particular; the machine has node 0
 
+struct NamedRange {
+    u64 base = 0;
+    u64 bytes = 0;
+};
+
+// The range that a call about policies names. Empty: it is none, or not all of it is managed memory.
+std::optional<NamedRange> managed_range(const UvmCall& call) {
+    const NamedRange range{call.params.get("requestedBase"), call.params.get("length")};
+    if (range_invalid(range.base, range.bytes)) return std::nullopt;
+    return call.space->is_managed(range.base, range.base + (range.bytes - 1)) ? std::optional(range) : std::nullopt;
+}
+
 }  // namespace
 
 // --- policies
@@ -49,35 +61,31 @@ Status Uvm::change_policy(UvmCall& call, void (*change)(Policy&, Processor), Pro
 }
 
 Status Uvm::set_preferred_location(UvmCall& call) {
-    u64 base = call.params.get("requestedBase");
-    u64 length = call.params.get("length");
-    if (range_invalid(base, length) || !call.space->is_managed(base, base + length - 1)) return NV_ERR_INVALID_ADDRESS;
+    std::optional<NamedRange> range = managed_range(call);
+    if (!range) return NV_ERR_INVALID_ADDRESS;
     Processor processor = Processor::None;
-    Status status = find_processor(call, "preferredLocation", base, length, &processor);
+    Status status = find_processor(call, "preferredLocation", range->base, range->bytes, &processor);
     if (status != NV_OK) return status;
     if (processor == Processor::Cpu) {
         u32 node = call.params.get32("preferredCpuNumaNode");
         if (node != kNoNode && node != 0) return NV_ERR_INVALID_ARGUMENT;
-    } else if (!call.space->migratable(base, base + length - 1)) {
+    } else if (!call.space->migratable(range->base, range->base + (range->bytes - 1))) {
         return NV_ERR_INVALID_DEVICE;
     }
     return change_policy(call, [](Policy& policy, Processor to) { policy.preferred = to; }, processor, "requestedBase");
 }
 
 Status Uvm::unset_preferred_location(UvmCall& call) {
-    u64 base = call.params.get("requestedBase");
-    u64 length = call.params.get("length");
-    if (range_invalid(base, length) || !call.space->is_managed(base, base + length - 1)) return NV_ERR_INVALID_ADDRESS;
+    if (!managed_range(call)) return NV_ERR_INVALID_ADDRESS;
     return change_policy(call, [](Policy& policy, Processor to) { policy.preferred = to; }, Processor::None,
                          "requestedBase");
 }
 
 Status Uvm::set_accessed_by(UvmCall& call) {
-    u64 base = call.params.get("requestedBase");
-    u64 length = call.params.get("length");
-    if (range_invalid(base, length) || !call.space->is_managed(base, base + length - 1)) return NV_ERR_INVALID_ADDRESS;
+    std::optional<NamedRange> range = managed_range(call);
+    if (!range) return NV_ERR_INVALID_ADDRESS;
     Processor processor = Processor::None;
-    Status status = find_processor(call, "accessedByUuid", base, length, &processor);
+    Status status = find_processor(call, "accessedByUuid", range->base, range->bytes, &processor);
     if (status != NV_OK) return status;
     // The driver would map what the processor holds for the GPU and keep that mapping through every move.
     if (processor == Processor::Gpu && call.space->gpu_space_registered) return refuse(call);
@@ -88,11 +96,10 @@ Status Uvm::set_accessed_by(UvmCall& call) {
 }
 
 Status Uvm::unset_accessed_by(UvmCall& call) {
-    u64 base = call.params.get("requestedBase");
-    u64 length = call.params.get("length");
-    if (range_invalid(base, length) || !call.space->is_managed(base, base + length - 1)) return NV_ERR_INVALID_ADDRESS;
+    std::optional<NamedRange> range = managed_range(call);
+    if (!range) return NV_ERR_INVALID_ADDRESS;
     Processor processor = Processor::None;
-    Status status = find_processor(call, "accessedByUuid", base, length, &processor);
+    Status status = find_processor(call, "accessedByUuid", range->base, range->bytes, &processor);
     if (status != NV_OK) return status;
     auto unset = [](Policy& policy, Processor by) {
         (by == Processor::Cpu ? policy.accessed_by_cpu : policy.accessed_by_gpu) = false;
@@ -101,17 +108,13 @@ Status Uvm::unset_accessed_by(UvmCall& call) {
 }
 
 Status Uvm::enable_duplication(UvmCall& call) {
-    u64 base = call.params.get("requestedBase");
-    u64 length = call.params.get("length");
-    if (range_invalid(base, length) || !call.space->is_managed(base, base + length - 1)) return NV_ERR_INVALID_ADDRESS;
+    if (!managed_range(call)) return NV_ERR_INVALID_ADDRESS;
     auto set = [](Policy& policy, Processor) { policy.read_duplication = ReadDuplication::Enabled; };
     return change_policy(call, set, Processor::None, "requestedBase");
 }
 
 Status Uvm::disable_duplication(UvmCall& call) {
-    u64 base = call.params.get("requestedBase");
-    u64 length = call.params.get("length");
-    if (range_invalid(base, length) || !call.space->is_managed(base, base + length - 1)) return NV_ERR_INVALID_ADDRESS;
+    if (!managed_range(call)) return NV_ERR_INVALID_ADDRESS;
     auto set = [](Policy& policy, Processor) { policy.read_duplication = ReadDuplication::Disabled; };
     return change_policy(call, set, Processor::None, "requestedBase");
 }
