@@ -2,6 +2,7 @@
 // sink. Order is the contract: collected stores become visible (and are journalled) before the crossing that follows them.
 #include "guest_harness/crossings.h"
 
+#include <functional>
 #include <errno.h>
 
 #include <algorithm>
@@ -41,7 +42,11 @@ std::vector<u8> pack(const std::vector<UserAccess>& accesses) {
 // Stands between the driver and the caller's memory and notes each block that passes.
 class RecordingMemory final : public rm::UserMemory {
 public:
-    RecordingMemory(rm::UserMemory& below, std::vector<UserAccess>& accesses) : below_(below), accesses_(accesses) {}
+    // What becomes of pages that the driver takes over: content into the physical pages and the pages into the process's mappings, or
+    // (content empty) back out of them.
+    using Adopt = std::function<void(u64 address, gpu::SysPa pages, u64 bytes, std::span<const u8> content)>;
+    RecordingMemory(rm::UserMemory& below, std::vector<UserAccess>& accesses, Adopt adopt = {})
+        : below_(below), accesses_(accesses), adopt_(std::move(adopt)) {}
 
     bool read(u64 address, std::span<u8> out) override {
         bool ok = below_.read(address, out);
@@ -53,8 +58,21 @@ public:
         note(true, ok, address, bytes);
         return ok;
     }
-    bool present(u64 address, u64 bytes) override { return below_.present(address, bytes); }
-    bool share(u64 address, gpu::SysPa pages, u64 bytes) override { return below_.share(address, pages, bytes); }
+    // Noted as a read of nothing that succeeds or not.
+    bool present(u64 address, u64 bytes) override {
+        bool ok = below_.present(address, bytes);
+        note(false, ok, address, {});
+        return ok;
+    }
+    // The content is noted as a read, so that a replay, which has no process, finds it.
+    bool share(u64 address, gpu::SysPa pages, u64 bytes) override {
+        std::vector<u8> content(bytes);
+        if (!adopt_ || !read(address, content)) return false;
+        adopt_(address, pages, bytes, content);
+        if (below_.share(address, pages, bytes)) return true;
+        adopt_(address, pages, bytes, {});
+        return false;
+    }
 
 private:
     void note(bool write, bool ok, u64 address, std::span<const u8> bytes) {
@@ -64,6 +82,7 @@ private:
     }
     rm::UserMemory& below_;
     std::vector<UserAccess>& accesses_;
+    Adopt adopt_;
 };
 
 // Tells the sink of a call once: from ended(), or as unfinished when the call's fiber is unwound before.
@@ -139,7 +158,12 @@ i64 ProcessDriver::ioctl(rm::UserMemory& memory, u32 tid, int fd, u64 request, u
     flush_stores();
     CallRecord call{.kind = CallRecord::Kind::Ioctl, .begin = platform_.kernel.now(), .pid = pid_, .tid = tid, .fd = fd,
                     .request = request, .argument = argument};
-    RecordingMemory recording(memory, call.accesses);
+    RecordingMemory recording(memory, call.accesses, [this](u64 at, gpu::SysPa pages, u64 length, std::span<const u8> content) {
+        mappings_.erase(at);
+        if (content.empty()) return;
+        platform_.system_memory.write(pages.value, content);
+        mappings_[at] = {.address = at, .bytes = length, .offset = pages.value};
+    });
     CallInProgress progress(call, platform_.kernel, sink_);
     call.result = platform_.driver.ioctl({.memory = recording, .pid = pid_, .tid = tid}, fd, request, argument);
     call.end = platform_.kernel.now();

@@ -134,6 +134,29 @@ i64 GuestMemory::unmap(u64 address, u64 bytes) {
     return 0;
 }
 
+bool GuestMemory::share(u64 address, gpu::SysPa, u64 bytes) {
+    if (address % kPage != 0 || bytes % kPage != 0 || bytes == 0 || !in_range(address, bytes)) return false;
+    for (u64 at = address; at < address + bytes;) {
+        const Area* area = find(at);
+        if (area == nullptr || area->kind != Kind::Anonymous || (area->prot & kProtExec) != 0) return false;
+        at = area->end;
+    }
+    if (areas_.size() + 2 > kMaxAreas) return false;
+    split_at(address);
+    split_at(address + bytes);
+    for (auto it = areas_.lower_bound(address); it != areas_.end() && it->first < address + bytes; ++it) {
+        Area& area = it->second;
+        cpu_unmap(area);
+        free_backing(area.backing, area.end - area.begin);
+        anonymous_bytes_ -= area.end - area.begin;
+        area.kind = Kind::Driver;
+        area.backing = 0;
+        cpu_map(area);
+    }
+    update_watch();
+    return true;
+}
+
 i64 GuestMemory::protect(u64 address, u64 bytes, u8 prot) {
     if (bytes == 0) return 0;
     if (!in_range(address, bytes)) return -ENOMEM;

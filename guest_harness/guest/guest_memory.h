@@ -56,6 +56,8 @@ public:
     // rm::UserMemory: page by page; EFAULT (false) where a page is missing or its protection forbids it.
     bool read(u64 address, std::span<u8> out) override;
     bool write(u64 address, std::span<const u8> bytes) override;
+    // The anonymous pages [address, address + bytes) give way to physical pages that the driver has mapped there already.
+    bool share(u64 address, gpu::SysPa pages, u64 bytes) override;
     // The loader's writes, which no protection stops. Precondition: anonymous memory.
     void poke(u64 address, std::span<const u8> bytes);
     // Zero-terminated text of at most `limit` bytes; nothing when it runs into a hole or is longer.

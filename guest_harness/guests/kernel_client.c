@@ -1,18 +1,20 @@
 // A compute client in small: brings up a channel, launches two kernels of its own (kernels.h), one QMD read from memory and one
 // uploaded through the pushbuffer, and checks every word itself. With the argument "trap" it launches a word that is no instruction and
-// waits for the error notifier. Exits with 0, or with 1 after naming the check that failed.
+// waits for the error notifier; with "own" the result goes to pages of its own, which it registers with the driver. Exits with 0, or
+// with 1 after naming the check that failed.
 #include "guest_harness/guests/check.h"
 #include "guest_harness/guests/kernels.h"
 #include "guest_harness/guests/nvrm.h"
 
 enum { H_DEVICE = 0xcafe0001, H_SUBDEVICE, H_VASPACE, H_VIRTUAL, H_USERMODE, H_GROUP, H_SHARE, H_RING, H_USERD, H_NOTIFIER, H_PUSH,
-       H_HOST, H_VIDEO, H_CHANNEL, H_COMPUTE };
+       H_HOST, H_VIDEO, H_CHANNEL, H_COMPUTE, H_OWN };
 enum { KIB = 1024, RING_ENTRIES = 32, PAGE_BYTES = 4 * KIB, PUSH_BYTES = 64 * KIB, HOST_BYTES = 512 * KIB, VIDEO_BYTES = 512 * KIB,
        VIRTUAL_BYTES = 64 * 1024 * KIB, USERMODE_BYTES = 64 * KIB };
 // Where each thing lies in the virtual range, and in the host buffer.
-enum { AT_RING = 0, AT_PUSH = 0x10000, AT_HOST = 0x200000, AT_VIDEO = 0x400000 };
+enum { AT_RING = 0, AT_PUSH = 0x10000, AT_HOST = 0x200000, AT_VIDEO = 0x400000, AT_OWN = 0x600000 };
 enum { CODE_AT = 0, COPY_CODE_AT = 0x400, BAD_CODE_AT = 0x800, FILL_CONSTANTS_AT = 0x1000, COPY_CONSTANTS_AT = 0x2000,
        FILL_QMD_AT = 0x3000, COPY_QMD_AT = 0x3100, SEMAPHORES_AT = 0x4000, RESULT_AT = 0x10000 };
+enum { OWN_BYTES = 256 * KIB };
 enum { WORDS = 40000, THREADS = 256, BLOCKS = (WORDS + THREADS - 1) / THREADS, FILL_VALUE = 0x5a17c3e9 };
 
 // Methods of TURING_COMPUTE_A.
@@ -27,7 +29,8 @@ static volatile u32* push;
 static volatile u8* host;
 static volatile u8* notifier;
 static volatile u32* doorbell_page;
-static u64 ring_va, push_va, host_va, video_va, cookie;
+static volatile u8* result;
+static u64 ring_va, push_va, host_va, video_va, result_va, cookie;
 static u32 token, push_used, push_begin, gp_put;
 
 static void open_objects(void) {
@@ -74,6 +77,8 @@ static void open_channel(void) {
     push = memory("pushbuffer", H_PUSH, NV01_MEMORY_SYSTEM, PUSH_BYTES, 1, AT_PUSH, &push_va);
     host = memory("host memory", H_HOST, NV01_MEMORY_SYSTEM, HOST_BYTES, 1, AT_HOST, &host_va);
     memory("video memory", H_VIDEO, NV01_MEMORY_LOCAL_USER, VIDEO_BYTES, 0, AT_VIDEO, &video_va);
+    result = host + RESULT_AT;
+    result_va = host_va + RESULT_AT;
     ChannelAllocation channel = {.hObjectError = H_NOTIFIER, .gpFifoOffset = ring_va, .gpFifoEntries = RING_ENTRIES,
                                  .hContextShare = H_SHARE, .hUserdMemory = {H_USERD}};
     must("channel", rm_alloc(&rm, H_GROUP, H_CHANNEL, TURING_CHANNEL_GPFIFO_A, &channel, sizeof channel));
@@ -185,7 +190,7 @@ static void fill(void) {
 static void copy(void) {
     put_word(COPY_CONSTANTS_AT, THREADS);
     *(volatile u64*)(host + COPY_CONSTANTS_AT + 0x160) = video_va;
-    *(volatile u64*)(host + COPY_CONSTANTS_AT + 0x168) = host_va + RESULT_AT;
+    *(volatile u64*)(host + COPY_CONSTANTS_AT + 0x168) = result_va;
     put_word(COPY_CONSTANTS_AT + 0x170, WORDS);
     Qmd qmd;
     qmd_make(&qmd, host_va + COPY_CODE_AT, host_va + COPY_CONSTANTS_AT, host_va + SEMAPHORES_AT + 16, 2);
@@ -196,11 +201,28 @@ static void copy(void) {
     submit();
     wait_for("copy kernel", SEMAPHORES_AT + 16, 2);
     for (u32 index = 0; index < WORDS; ++index) {
-        u32 word = *(volatile u32*)(host + RESULT_AT + 4 * index);
+        u32 word = *(volatile u32*)(result + 4 * index);
         if (word != FILL_VALUE) fail("word differs", index);
     }
-    u32 behind = *(volatile u32*)(host + RESULT_AT + 4 * WORDS);
+    u32 behind = *(volatile u32*)(result + 4 * WORDS);
     must("every word filled and copied by kernels, none behind them", behind == 0 ? NV_OK : 1);
+}
+
+// Pages of the process itself for the result; what it had stored there before is still there.
+static void use_own_pages(void) {
+    result = (volatile u8*)sys_mmap(0, OWN_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *(volatile u32*)(result + OWN_BYTES - 4) = FILL_VALUE + 1;
+    must("own pages registered", rm_alloc_own_pages(&rm, H_DEVICE, H_OWN, (void*)result, OWN_BYTES));
+    must_be("  with what they held", *(volatile u32*)(result + OWN_BYTES - 4) == FILL_VALUE + 1, 0);
+    must("  for the GPU", rm_map_dma(&rm, H_DEVICE, H_VIRTUAL, H_OWN, OWN_BYTES, AT_OWN, &result_va));
+}
+
+static void give_up_own_pages(void) {
+    must("own pages unmapped from the GPU", rm_unmap_dma(&rm, H_DEVICE, H_VIRTUAL, H_OWN, result_va));
+    must("own pages given up", rm_free(&rm, H_DEVICE, H_OWN));
+    *(volatile u32*)(result + 4) = 7;
+    must_be("  and still the process's", *(volatile u32*)result == FILL_VALUE && *(volatile u32*)(result + 4) == 7, 0);
+    must_be("  until it unmaps them", sys_munmap((void*)result, OWN_BYTES) == 0, 0);
 }
 
 // A launch of a word that is no instruction: the channel's notifier tells it, and no semaphore is written.
@@ -222,11 +244,14 @@ int guest_main(int argc, char** argv) {
     open_objects();
     open_channel();
     prepare();
-    if (argc > 1 && argv[1][0] == 't') {
+    char how = argc > 1 ? argv[1][0] : 0;
+    if (how == 't') {
         trap();
     } else {
+        if (how == 'o') use_own_pages();
         fill();
         copy();
+        if (how == 'o') give_up_own_pages();
     }
     must("free client and all that is left", rm_free(&rm, rm.client, rm.client));
     put_text("all checks passed\n");

@@ -7,12 +7,13 @@
 
 typedef u32 NvHandle;
 
-enum { NV01_MEMORY_SYSTEM = 0x3E, NV01_MEMORY_LOCAL_USER = 0x40, NV01_ROOT_CLIENT = 0x41, NV01_EVENT_OS_EVENT = 0x79,
+enum { NV01_MEMORY_SYSTEM = 0x3E, NV01_MEMORY_LOCAL_USER = 0x40, NV01_ROOT_CLIENT = 0x41, NV01_MEMORY_SYSTEM_OS_DESCRIPTOR = 0x71,
+       NV01_EVENT_OS_EVENT = 0x79,
        NV01_DEVICE_0 = 0x80, NV20_SUBDEVICE_0 = 0x2080, NV50_MEMORY_VIRTUAL = 0x50A0, FERMI_CONTEXT_SHARE_A = 0x9067,
        FERMI_VASPACE_A = 0x90F1, KEPLER_CHANNEL_GROUP_A = 0xA06C, TURING_USERMODE_A = 0xC461, TURING_CHANNEL_GPFIFO_A = 0xC46F,
        TURING_DMA_COPY_A = 0xC5B5, TURING_COMPUTE_A = 0xC5C0, AMPERE_CHANNEL_GPFIFO_A = 0xC56F };
 
-enum { NV_ESC_RM_FREE = 0x29, NV_ESC_RM_CONTROL = 0x2A, NV_ESC_RM_ALLOC = 0x2B, NV_ESC_RM_MAP_MEMORY = 0x4E,
+enum { NV_ESC_RM_ALLOC_MEMORY = 0x27, NV_ESC_RM_FREE = 0x29, NV_ESC_RM_CONTROL = 0x2A, NV_ESC_RM_ALLOC = 0x2B, NV_ESC_RM_MAP_MEMORY = 0x4E,
        NV_ESC_RM_UNMAP_MEMORY = 0x4F, NV_ESC_RM_GET_EVENT_DATA = 0x52, NV_ESC_RM_MAP_MEMORY_DMA = 0x57,
        NV_ESC_RM_UNMAP_MEMORY_DMA = 0x58, NV_ESC_CARD_INFO = 0xC8, NV_ESC_REGISTER_FD = 0xC9, NV_ESC_ALLOC_OS_EVENT = 0xCE,
        NV_ESC_FREE_OS_EVENT = 0xCF, NV_ESC_CHECK_VERSION_STR = 0xD2, NV_ESC_SYS_PARAMS = 0xD6 };
@@ -30,6 +31,8 @@ typedef struct { NvHandle hRoot, hObjectParent, hObjectNew; u32 hClass; u64 pAll
                  status, pad; } NVOS64;
 typedef struct { NvHandle hClient, hObject; u32 cmd, flags; u64 params; u32 paramsSize, status; } NVOS54;
 typedef struct { NvHandle hRoot, hObjectParent, hObjectOld; u32 status; } NVOS00;
+typedef struct { NvHandle hRoot, hObjectParent, hObjectNew; u32 hClass, flags, pad; u64 pMemory, limit; u32 status, pad2; i32 fd,
+                 pad3; } NVOS02;
 typedef struct { NvHandle hClient, hDevice, hDma, hMemory; u64 offset, length; u32 flags, pad; u64 dmaOffset; u32 status, pad2; } NVOS46;
 typedef struct { NvHandle hClient, hDevice, hDma, hMemory; u64 offset, length; u32 flags, flags2, kindOverride, pad; u64 dmaOffset;
                  u32 status, pad2; } NVOS46_580;  // since 580
@@ -60,8 +63,8 @@ typedef struct { u32 event, action; u8 bNotifyState, pad[3]; u32 info32; u16 inf
 typedef struct { u32 numChannels, pad; u64 pChannelHandleList, pChannelList; } ChannelList;
 typedef struct { u8 bEnable, bSkipSubmit, bSkipEnable; } Schedule;  // the third since 580
 
-_Static_assert(sizeof(NVOS21) == 32 && sizeof(NVOS64) == 48 && sizeof(NVOS54) == 32 && sizeof(NVOS46) == 56 && sizeof(NVOS47) == 48 &&
-               sizeof(NVOS46_580) == 64 && sizeof(NVOS47_535) == 40 &&
+_Static_assert(sizeof(NVOS21) == 32 && sizeof(NVOS64) == 48 && sizeof(NVOS54) == 32 && sizeof(NVOS46) == 56 &&
+               sizeof(NVOS46_580) == 64 && sizeof(NVOS47) == 48 && sizeof(NVOS47_535) == 40 && sizeof(NVOS02) == 56 &&
                sizeof(NVOS33) == 56 && sizeof(NVOS34) == 32 && sizeof(CardInfo) == 72 && sizeof(MemoryAllocation) == 128 &&
                sizeof(ChannelAllocation) == 368 && sizeof(GroupAllocation) == 20 && sizeof(EventAllocation) == 24, "wire sizes");
 
@@ -94,6 +97,14 @@ static inline u32 rm_alloc_short(Rm* rm, NvHandle parent, NvHandle* handle, u32 
     NVOS21 call = {rm->client, parent, *handle, class, (u64)params, bytes, 0};
     if (nv_ioctl(rm->ctl, NV_ESC_RM_ALLOC, &call, sizeof call) != 0) return STATUS_IOCTL_FAILED;
     *handle = call.hObjectNew;
+    return call.status;
+}
+// The process's own pages become memory that the GPU can be given: as CUDA registers host memory.
+enum { NVOS02_FLAGS_PAGES_OF_A_PROCESS = 0x40001010 };  // PHYSICALITY_NONCONTIGUOUS, LOCATION_PCI, COHERENCY_CACHED, MAPPING_NO_MAP
+static inline u32 rm_alloc_own_pages(Rm* rm, NvHandle parent, NvHandle handle, void* pages, u64 bytes) {
+    NVOS02 call = {rm->client, parent, handle, NV01_MEMORY_SYSTEM_OS_DESCRIPTOR, NVOS02_FLAGS_PAGES_OF_A_PROCESS, 0, (u64)pages, bytes - 1,
+                   0, 0, -1, 0};
+    if (nv_ioctl(rm->gpu, NV_ESC_RM_ALLOC_MEMORY, &call, sizeof call) != 0) return STATUS_IOCTL_FAILED;
     return call.status;
 }
 static inline u32 rm_control(Rm* rm, NvHandle object, u32 cmd, void* params, u32 bytes) {

@@ -44,6 +44,13 @@ public:
         return true;
     }
 
+    bool present(u64 address, u64) override {
+        const UserAccess* access = expect(false, address, 0);
+        return access != nullptr && access->ok;
+    }
+    // There is no process whose pages would have to change: what it stores comes from the recording.
+    bool share(u64, gpu::SysPa, u64) override { return true; }
+
     // After the call.
     void check_complete() {
         if (problem_.empty() && next_ < call_.accesses.size()) {

@@ -85,6 +85,18 @@ TEST_CASE(
     CHECK(ran.journal.noted("Xid (PCI:0000:01:00): 13"));
 }
 
+TEST_CASE("a guest has a kernel store into its own pages, sees it, and keeps the pages when the driver is done with them") {
+    Ran first, second;
+    run(first, {"own"});
+    INFO(first.output);
+    INFO(first.outcome.reason);
+    REQUIRE(first.outcome.exit_code == 0);
+    CHECK(first.output.find("all checks passed") != std::string::npos);
+    CHECK(first.outcome.unmodelled.empty());
+    run(second, {"own"});
+    CHECK(first.outcome.summary.line() == second.outcome.summary.line());
+}
+
 TEST_CASE("each word of the client's kernels is what its comment says") {
     std::ifstream file(std::string(TU104SIM_SOURCE_DIR) + "/guest_harness/guests/kernels.h");
     unsigned words = 0;
