@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <fstream>
-#include <sstream>
 
 #include "guest_harness/cli/command.h"
+#include "guest_harness/conform/answers.h"
 #include "guest_harness/conform/compare.h"
 #include "guest_harness/conform/generator.h"
 #include "sim/check.h"
@@ -72,16 +72,13 @@ void print_sequence(const conform::Sequence& sequence, const MachineOptions& mac
 }
 
 void check(const Options& options, Outcome& outcome) {
-    std::ifstream in(options.file, std::ios::binary);
-    if (!in) throw sim::HostError("cannot open " + options.file + "; give a file that `conform --record` wrote");
-    std::stringstream text;
-    text << in.rdbuf();
+    const std::string text = conform::read_answers(options.file);
     conform::Source source;
     std::vector<conform::Sequence> sequences;
     try {
-        sequences = conform::from_text(text.str(), source);
+        sequences = conform::from_text(text, source);
     } catch (const sim::HostError& error) {
-        throw sim::HostError(fmt::format("{}: {}; a packed file is unpacked first: zstd -d", options.file, error.what()));
+        throw sim::HostError(fmt::format("{}: {}", options.file, error.what()));
     }
     for (const conform::Sequence& sequence : sequences) {
         if (sequence.replies.size() == sequence.steps.size()) continue;
@@ -110,7 +107,7 @@ void add_conform(Program& program, Outcome& outcome) {
     auto options = std::make_shared<Options>();
     Command sub = program.add("conform", "Compare generated driver calls, valid and invalid, with a driver's recorded answers");
     sub.footer("Examples:\n"
-               "  tu104sim conform answers.jsonl             compare the model with recorded answers\n"
+               "  tu104sim conform answers.jsonl             compare the model with recorded answers (also packed: .jsonl.zst)\n"
                "  tu104sim conform answers.jsonl --show 17   one sequence, step by step\n"
                "  tu104sim conform --record answers.jsonl --hw --count 2000   ask the real driver of this host\n"
                "Only calls that ask, or touch objects of their own, are made; everything is freed.\n"

@@ -10,6 +10,7 @@
 #include "guest_harness/trace/hex.h"
 #include "rm/abi/classes.h"
 #include "rm/abi/controls.h"
+#include "rm/abi/flags_nvos.h"
 #include "rm/abi/ioctls.h"
 #include "rm/abi/status.h"
 
@@ -32,24 +33,37 @@ struct Rule {
 constexpr Rule kRules[] = {
 #define ANSWER_RULE(escape, what, block, offset, bytes, reason) {abi::escape, what, block, offset, bytes, reason},
 #define STATUS_RULE(escape, what, theirs, ours, reason)
+#define STATUS_RULE_IF(escape, what, block, offset, mask, value, theirs, ours, reason)
 #include "guest_harness/conform/rules.def"
 #undef ANSWER_RULE
 #undef STATUS_RULE
+#undef STATUS_RULE_IF
 };
 
+// The caller's word that a rule depends on; mask 0: none.
+struct Asked {
+    std::size_t block = 0;
+    std::size_t offset = 0;
+    u32 mask = 0;
+    u32 value = 0;
+};
 struct StatusRule {
     u32 escape;
     u32 what;
+    Asked asked;
     u32 theirs;
     u32 ours;
     std::string_view reason;
 };
 constexpr StatusRule kStatusRules[] = {
 #define ANSWER_RULE(escape, what, block, offset, bytes, reason)
-#define STATUS_RULE(escape, what, theirs, ours, reason) {abi::escape, what, theirs, ours, reason},
+#define STATUS_RULE(escape, what, theirs, ours, reason) {abi::escape, what, {}, theirs, ours, reason},
+#define STATUS_RULE_IF(escape, what, block, offset, mask, value, theirs, ours, reason) \
+    {abi::escape, what, {block, offset, mask, value}, theirs, ours, reason},
 #include "guest_harness/conform/rules.def"
 #undef ANSWER_RULE
 #undef STATUS_RULE
+#undef STATUS_RULE_IF
 };
 
 bool compares_status_only(u32 control) {
@@ -73,22 +87,28 @@ bool ruled_out(const Step& step, std::size_t block, std::size_t offset) {
     });
 }
 
+u32 u32_at(const std::vector<u8>& bytes, std::size_t offset) {
+    u32 value = 0;
+    for (std::size_t i = 0; i < 4 && offset + i < bytes.size(); ++i) value |= u32{bytes[offset + i]} << (8 * i);
+    return value;
+}
+
+// Whether the call asks for what the rule is about.
+bool asks(const Step& step, const Asked& asked) {
+    if (asked.mask == 0) return true;
+    if (asked.block >= step.blocks.size() || asked.offset + 4 > step.blocks[asked.block].bytes.size()) return false;
+    return (u32_at(step.blocks[asked.block].bytes, asked.offset) & asked.mask) == asked.value;
+}
+
 // Why the two statuses may differ; empty: they may not.
 std::string_view status_reason(const Step& step, u32 theirs, u32 ours) {
     const u32 control = control_id(step);
     const u32 what = control != 0 ? control : class_id(step);
     for (const StatusRule& rule : kStatusRules) {
-        if (rule.escape == escape_number(step) && (rule.what == 0 || rule.what == what) && rule.theirs == theirs && rule.ours == ours) {
-            return rule.reason;
-        }
+        const bool same_call = rule.escape == escape_number(step) && (rule.what == 0 || rule.what == what);
+        if (same_call && rule.theirs == theirs && rule.ours == ours && asks(step, rule.asked)) return rule.reason;
     }
     return {};
-}
-
-u32 u32_at(const std::vector<u8>& bytes, std::size_t offset) {
-    u32 value = 0;
-    for (std::size_t i = 0; i < 4 && offset + i < bytes.size(); ++i) value |= u32{bytes[offset + i]} << (8 * i);
-    return value;
 }
 
 std::string result_text(i64 result) {

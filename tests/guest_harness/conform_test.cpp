@@ -2,12 +2,19 @@
 // differences are found, and files that are no sequences are refused.
 #include <doctest/doctest.h>
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 #include <string>
 
+#include "guest_harness/conform/answers.h"
 #include "guest_harness/conform/compare.h"
 #include "guest_harness/conform/generator.h"
 #include "rm/abi/ioctls.h"
 #include "sim/check.h"
+#include "tests/support/packed_data.h"
 
 namespace {
 
@@ -30,6 +37,27 @@ std::vector<conform::Sequence> answered(u64 first, u64 count) {
 }
 
 }  // namespace
+
+TEST_CASE("files of answers are read as they are and packed, and damage is a sentence") {
+    const std::string packed_file = "tests/guest_harness/data/conform_580_h200.jsonl.zst";
+    const std::string full = std::string(TU104SIM_SOURCE_DIR) + "/" + packed_file;
+    CHECK(conform::read_answers(full) == test_support::read_packed(packed_file));
+    std::ifstream in(full, std::ios::binary);
+    const std::string packed((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    const std::filesystem::path path = std::filesystem::temp_directory_path() / fmt::format("tu104sim_answers_{}", getpid());
+    auto read_back = [&](const std::string& content) {
+        std::ofstream(path, std::ios::binary) << content;
+        return conform::read_answers(path.string());
+    };
+    CHECK(read_back("{}\n") == "{}\n");
+    CHECK(read_back("") == "");
+    CHECK_THROWS_AS(read_back(packed.substr(0, packed.size() / 2)), sim::HostError);
+    std::string damaged = packed;
+    damaged[damaged.size() / 2] = static_cast<char>(damaged[damaged.size() / 2] ^ 0x55);
+    CHECK_THROWS_AS(read_back(damaged), sim::HostError);
+    std::filesystem::remove(path);
+    CHECK_THROWS_AS(conform::read_answers(path.string()), sim::HostError);
+}
 
 TEST_CASE("a seed gives one sequence, and other seeds give others") {
     const conform::Sequence a = conform::generate(7, version());
