@@ -7,6 +7,7 @@
 
 #include <bit>
 
+#include "gpu_model/sm/exec/int_functions.h"
 #include "sim/rng.h"
 #include "tests/support/sm_bench.h"
 
@@ -21,7 +22,7 @@ constexpr u32 kPairAddress = 8, kSharedAddress = 10;  // registers
 constexpr u64 kFlags = 0xf;
 
 // rd = f(ra, rb, rc) of the arithmetic forms.
-Word three(u32 opcode) {
+Asm three(u32 opcode) {
     return Asm(opcode)
         .set(23, 16, 4)
         .set(31, 24, 1)
@@ -136,6 +137,7 @@ struct WarpBench : SmBench {
         for (u8& byte : data) byte = static_cast<u8>(rng.next());
         for (u8& byte : cta.shared) byte = static_cast<u8>(rng.next());
     }
+    u32 lanes() const { return lanes_; }
     void run(Word word, bool usual) {
         Slot slot;
         slot.in = gpu::sass::decode(word).instruction;
@@ -185,6 +187,23 @@ TEST_CASE("usual forms give what the general handlers give") {
                                        std::begin(general.warp.regs[r].lane)));
                 REQUIRE(std::equal(usual.data.begin(), usual.data.end(), general.data.begin()));
                 REQUIRE(usual.cta.shared == general.cta.shared);
+            }
+        }
+    }
+}
+
+TEST_CASE("LOP3 gives what its table says, for every table") {
+    for (LaneTarget target : targets()) {
+        WarpBench bench(target);
+        for (u32 table = 0; table < 256; ++table) {
+            bench.randomize(table);
+            const Row before = bench.warp.regs[4];
+            const u32 lanes = bench.lanes();
+            bench.run(three(0x212).set(79, 72, table), true);
+            for (u32 lane = 0; lane < kLanes; ++lane) {
+                const auto at = [&](u32 r) { return bench.warp.regs[r].lane[lane]; };
+                const u32 want = (lanes >> lane & 1) != 0 ? lut3(table, at(1), at(2), at(3)) : before.lane[lane];
+                REQUIRE(at(4) == want);
             }
         }
     }
