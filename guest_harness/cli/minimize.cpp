@@ -29,7 +29,8 @@ struct Options {
 
 constexpr std::string_view kPassed = "passed";
 
-// Numbers differ from one candidate to the next (handles, addresses, times); words tell the failure.
+// Of a banner or an exception: numbers differ from one candidate to the next, words tell the failure. A divergence keeps its
+// numbers: where the driver wrote what is the failure.
 std::string without_numbers(std::string_view text) {
     std::string out;
     for (std::size_t i = 0; i < text.size();) {
@@ -53,7 +54,7 @@ std::string outcome_of(const trace::Trace& candidate, const trace::Origins& orig
     if (outcome.divergence) {
         const u64 event = outcome.divergence->event;
         return fmt::format("event {} diverges: {}: {}", event < origins.size() ? origins[event] : event,
-                           outcome.divergence->crossing, without_numbers(outcome.divergence->what));
+                           outcome.divergence->crossing, outcome.divergence->what);
     }
     if (outcome.any_invented) {
         for (const auto& [key, entry] : outcome.unmodelled)
