@@ -29,8 +29,8 @@ struct Options {
 
 constexpr std::string_view kPassed = "passed";
 
-// Of a banner or an exception: numbers differ from one candidate to the next, words tell the failure. A divergence keeps its
-// numbers: where the driver wrote what is the failure.
+// Of a banner or an exception: numbers differ from one candidate to the next, words tell the failure. A divergence
+// keeps its numbers: where the driver wrote what is the failure.
 std::string without_numbers(std::string_view text) {
     std::string out;
     for (std::size_t i = 0; i < text.size();) {
