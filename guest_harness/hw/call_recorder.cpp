@@ -201,7 +201,9 @@ private:
         } else if (number == abi::NV_ESC_RM_ALLOC) {
             if (auto params = abi::load<abi::NVOS21_PARAMETERS>(call.in)) {
                 call.params = params->pAllocParms;
-                call.params_bytes = rm::alloc_bytes(version(), params->hClass).value_or(0);
+                // Until the version is known, as much as any could read; import cuts what the class does not take.
+                for (const rm::DriverVersion* one : {&version(), &rm::root_version()})
+                    call.params_bytes = std::max<u64>(call.params_bytes, rm::alloc_bytes(*one, params->hClass).value_or(0));
             }
         }
         if (call.params == 0 || call.params_bytes > kBlockMost) call.params_bytes = 0;
@@ -251,6 +253,9 @@ private:
             if (address == 0 || bytes == 0 || bytes > kBlockMost) continue;
             const std::vector<u8> list = Tracee::read(thread, address, bytes);
             if (!list.empty()) json["pointers_out"].push_back({{"va", hex_number(address)}, {"bytes", hex_bytes(list)}});
+            // The stock client learns its driver's version this way only.
+            if (shape.control == abi::NV0000_CTRL_CMD_SYSTEM_GET_BUILD_VERSION && shape.pointer == "pDriverVersionBuffer")
+                learn_version({reinterpret_cast<const char*>(list.data()), list.size()});
         }
     }
 
@@ -273,11 +278,17 @@ private:
 
     const rm::DriverVersion& version() const { return version_ != nullptr ? *version_ : rm::root_version(); }
 
+    // `text` ends at its first zero.
+    void learn_version(std::string_view text) {
+        const rm::VersionMatch match = rm::find_version(text.substr(0, text.find('\0')));
+        if (match.version != nullptr) version_ = match.version;
+    }
+
     void learn(const CallRecord& record, std::span<const u8> params, std::span<const u8> after) {
         const trace::IoctlView view = trace::view_ioctl(record);
         if (!view.request.uvm && view.request.number == abi::NV_ESC_CHECK_VERSION_STR) {
             if (auto answer = abi::load<abi::nv_ioctl_rm_api_version_t>(after))
-                version_ = rm::find_version({answer->versionString, strnlen(answer->versionString, sizeof(answer->versionString))}).version;
+                learn_version({answer->versionString, sizeof(answer->versionString)});
         }
         if (view.control == abi::NV2080_CTRL_CMD_GPU_GET_GID_INFO && params.size() >= kGidDataAt + kUuidBytes)
             uuids_.insert(hex_bytes(params.subspan(kGidDataAt, kUuidBytes)));
