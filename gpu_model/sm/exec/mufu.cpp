@@ -1,10 +1,10 @@
-// Piecewise quadratics through measured results of an H200. Of the measured inputs these are equal bit for bit, and the
-// others differ by at most so many units in the last place:
-//   RCP 99%, RSQ 98%, SQRT 99%, EX2 98%, RCP64H 98%, RSQ64H 99%: 1 unit
-//   LG2 92%: 1 unit, but near 1, where the result is within 2^-22
-//   SIN, COS 89%: 1 unit, but near 0, where the result is within 2^-24
-//   TANH 30%: within 2^-18
-// What is exact for SIN and COS is the reduction of the angle. Special values follow the PTX manual.
+// Piecewise quadratics through measured results of an H200. Of all inputs in the measured ranges so many are equal bit for
+// bit (tools/gen_mufu_tables.py prints them), and the others differ by so much:
+//   RCP 99%, RSQ 98%, SQRT 99%, EX2 98%, RCP64H and RSQ64H 99%: 1 unit in the last place
+//   LG2 88 to 99%: 1 unit, but near 1, where the result is within 2^-22
+//   SIN, COS 89%: 1 unit, but near 0, where the result is within 2^-24; the reduction of the angle is exact
+//   TANH 3 to 87%, better the larger the argument: within 2^-18
+// Special values follow the PTX manual.
 #include "gpu_model/sm/exec/mufu.h"
 
 #include <algorithm>
