@@ -1,5 +1,6 @@
 // Block-linear surfaces: GOBs of 64 bytes by 8 lines, stacked into blocks of 2^height by 2^depth GOBs, one GOB wide.
-// Source: the published GOB layout of Fermi and later (Linux drm_fourcc.h, Mesa nil), Turing's sector order.
+// Source: the published GOB layouts (Linux drm_fourcc.h, Mesa nil: TuringColor2D, whose order of sectors is not Fermi's). Observed: the
+// copy engine of a GH100 (580.159) reads a surface in this order; Fermi's would put byte 16 of line 0 at 32, not at 64.
 #pragma once
 
 #include "gpu_model/addresses.h"
@@ -11,12 +12,13 @@ inline constexpr u32 kGobLinesLog2 = 3;
 inline constexpr u32 kGobLines = 1u << kGobLinesLog2;
 inline constexpr u32 kGobBytes = kGobWidth * kGobLines;
 inline constexpr u32 kGobBytesLog2 = 9;
-inline constexpr u32 kGobRun = 16;  // bytes that stay together
+inline constexpr u32 kGobRun = 16;    // bytes that stay together
+inline constexpr u32 kGobSectorLines = 4;  // lines of 16 bytes that follow one another: two sectors of 16 bytes by 2 lines
 inline constexpr u32 kBlockGobsLog2Max = 5;  // THIRTYTWO_GOBS
 
 // Where x and y lie within a GOB. Precondition: x < 64, y < 8.
 constexpr u32 offset_in_gob(u32 x, u32 y) {
-    return (x & 32) << 3 | (y & 6) << 5 | (x & 16) << 1 | (y & 1) << 4 | (x & 15);
+    return (x & 32) << 3 | (y & 4) << 5 | (x & 16) << 2 | (y & 3) << 4 | (x & 15);
 }
 
 struct BlockLinearLayout {

@@ -72,7 +72,7 @@ u64 reference_offset(const Surface& s, u32 element_bytes, u64 line, u64 byte) {
     u64 block = (s.layer / slices * blocks_y + by / lines) * gobs_x + bx / 64;
     u64 gob = s.layer % slices * (lines / 8) + by % lines / 8;
     u64 gx = bx % 64, gy = by % 8;
-    return block * block_bytes + gob * 512 + gx / 32 * 256 + gy / 2 * 64 + gx % 32 / 16 * 32 + gy % 2 * 16 + gx % 16;
+    return block * block_bytes + gob * 512 + gx / 32 * 256 + gy / 4 * 128 + gx % 32 / 16 * 64 + gy % 4 * 16 + gx % 16;
 }
 
 struct Launch {

@@ -133,16 +133,16 @@ static std::map<std::pair<u64, u64>, u64> block_linear_map(u32 width, u32 height
             for (u32 x0 = 0; x0 < width; x0 += 64) {
                 for (u32 z = z0; z < z0 + block_slices; ++z) {
                     for (u32 gob = 0; gob < block_gobs; ++gob) {
-                        // Sectors of 32 by... two halves of 32 bytes; in each, pairs of lines; in each pair, 16-byte
-                        // columns; in each column, the two lines.
+                        // Two halves of 32 bytes; in each, two groups of four lines; in each group, 16-byte columns; in
+                        // each column, the four lines.
                         for (u32 half = 0; half < 2; ++half)
-                            for (u32 pair = 0; pair < 4; ++pair)
+                            for (u32 group = 0; group < 2; ++group)
                                 for (u32 column = 0; column < 2; ++column)
-                                    for (u32 line = 0; line < 2; ++line)
+                                    for (u32 line = 0; line < 4; ++line)
                                         for (u32 byte = 0; byte < 16; ++byte, ++offset) {
                                             if (z != layer) continue;
                                             place[{x0 + half * 32 + column * 16 + byte,
-                                                   y0 + gob * 8 + pair * 2 + line}] = offset;
+                                                   y0 + gob * 8 + group * 4 + line}] = offset;
                                         }
                     }
                 }

@@ -14,7 +14,9 @@ namespace gpu {
 
 namespace {
 
-constexpr u32 kGobRunOffset[] = {0, 32, 256, 288};  // of the four runs of a GOB line, from its first
+// Of the four runs of a GOB line, from its first.
+constexpr u32 kGobRunOffset[] = {offset_in_gob(0, 0), offset_in_gob(kGobRun, 0), offset_in_gob(2 * kGobRun, 0),
+                                 offset_in_gob(3 * kGobRun, 0)};
 constexpr u64 kStagedBytes = 4096;
 constexpr u64 kStripBytes = 2048;  // of each line while several move together
 static_assert(kGobLines * kStripBytes >= kStagedBytes);  // the staging buffers serve both
@@ -303,7 +305,7 @@ bool Copier::walk_block_line(const CopySurface& surface, u64 line, u64 x, u64 by
             if (!ok) return false;
         }
         u64 piece = std::min(bytes - done, kGobRun - at % kGobRun);
-        if (!move_piece(gob + ((at & 32) << 3 | (at & 16) << 1 | (at & 15)), piece, done)) return false;
+        if (!move_piece(gob + offset_in_gob(static_cast<u32>(at % kGobWidth), 0), piece, done)) return false;
         done += piece;
     }
     return true;
@@ -365,7 +367,7 @@ bool Copier::move_gob_row(Windows& windows, const CopySurface& surface, u64 line
         u64 piece = std::min(bytes - done, kGobWidth - at % kGobWidth);
         for (u64 row = 0; row < rows; ++row) {
             u64 in_y = y % kGobLines + row;
-            u8* gob_line = gob_bytes + ((in_y & 6) << 5 | (in_y & 1) << 4);
+            u8* gob_line = gob_bytes + offset_in_gob(0, static_cast<u32>(in_y));
             u8* staged = lines + row * kStripBytes + done;
             if (piece == kGobWidth) {
                 for (u32 run = 0; run < 4; ++run) {

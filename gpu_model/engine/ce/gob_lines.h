@@ -76,9 +76,9 @@ inline void lines_to_gob(const GobLinePointers& lines, u64 at, u8* gob, const Go
         return;
     }
     for (u32 half = 0; half < kGobWidth; half += kGobWidth / 2) {
-        for (u32 pair = 0; pair < kGobLines; pair += 2) {
+        for (u32 group = 0; group < kGobLines; group += kGobSectorLines) {
             for (u32 x = half; x < half + kGobWidth / 2; x += kGobRun) {
-                for (u32 line = pair; line < pair + 2; ++line)
+                for (u32 line = group; line < group + kGobSectorLines; ++line)
                     gob_detail::move_run(gob + offset_in_gob(x, line), lines[line] + at + x);
             }
         }
