@@ -29,7 +29,7 @@ std::string describe_ioctl(const CallRecord& call) {
         out += fmt::format(" {} (0x{:04x})", name_or_hex(rm_class_name(*view.alloc_class), *view.alloc_class), *view.alloc_class);
     if (view.object) out += fmt::format(" object 0x{:x}", *view.object);
     out += " = " + result_text(call);
-    if (view.status) out += fmt::format(" {}", name_or_hex(status_name(*view.status), *view.status));
+    if (view.status && !call.unfinished) out += fmt::format(" {}", name_or_hex(status_name(*view.status), *view.status));
     return out;
 }
 
