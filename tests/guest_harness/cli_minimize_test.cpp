@@ -63,7 +63,7 @@ TEST_CASE("minimize: few events are left, with comments, and they fail the same 
     CHECK(done.says("reproduce: tu104sim replay"));
     const std::string text = text_of(small);
     CHECK(text.find("# Failure: ") != std::string::npos);
-    CHECK(text.find("# event 0, of the original 0: open /dev/nvidiactl") != std::string::npos);
+    CHECK(text.find("# event 0, of the original ") != std::string::npos);
     const trace::Trace left = trace::load(small);
     CHECK(left.events.size() < trace::load(spoilt).events.size() / 2);
     const Finished again = tu104sim("replay '" + small + "'");

@@ -90,7 +90,7 @@ TEST_CASE("minimize: stores that do not matter go, bytes that do not matter beco
 TEST_CASE("minimize: rules of the fault plan that do not matter go, visits are narrowed") {
     Trace trace = hundred();
     trace.events.resize(1);
-    trace.header.faults = "pci.read_ones ratio=1/2\nintr.drop from=0 to=63\nintr.late\n";
+    trace.header.faults = "pci.read_ones ratio=1/2\nintr.drop from=0 to=63\nintr.late argument=5us\n";
     MinimizeOptions options;
     options.fails = [](const Trace& candidate, const Origins&) {
         const std::string& plan = candidate.header.faults;
