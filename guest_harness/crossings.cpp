@@ -2,11 +2,11 @@
 // sink. Order is the contract: collected stores become visible (and are journalled) before the crossing that follows them.
 #include "guest_harness/crossings.h"
 
-#include <functional>
 #include <errno.h>
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "sim/check.h"
 
@@ -64,13 +64,13 @@ public:
         note(false, ok, address, {});
         return ok;
     }
-    // The content is noted as a read, so that a replay, which has no process, finds it.
+    // The content is noted as a read, so that a replay, which has no process, finds it. An imported recording shows no content.
     bool share(u64 address, gpu::SysPa pages, u64 bytes) override {
         std::vector<u8> content(bytes);
-        if (!adopt_ || !read(address, content)) return false;
-        adopt_(address, pages, bytes, content);
+        const bool shown = adopt_ && read(address, content);
+        if (shown) adopt_(address, pages, bytes, content);
         if (below_.share(address, pages, bytes)) return true;
-        adopt_(address, pages, bytes, {});
+        if (shown) adopt_(address, pages, bytes, {});
         return false;
     }
 

@@ -138,7 +138,8 @@ bool GuestMemory::share(u64 address, gpu::SysPa, u64 bytes) {
     if (address % kPage != 0 || bytes % kPage != 0 || bytes == 0 || !in_range(address, bytes)) return false;
     for (u64 at = address; at < address + bytes;) {
         const Area* area = find(at);
-        if (area == nullptr || area->kind != Kind::Anonymous || (area->prot & kProtExec) != 0) return false;
+        if (area == nullptr || area->kind != Kind::Anonymous) return false;
+        if ((area->prot & kProtExec) != 0 || (area->prot & kProtRead) == 0) return false;
         at = area->end;
     }
     if (areas_.size() + 2 > kMaxAreas) return false;

@@ -24,9 +24,9 @@ public:
 
     bool read(u64 address, std::span<u8> out) override {
         const UserAccess* access = expect(false, address, out.size());
-        if (access == nullptr || !access->ok) return false;
-        std::copy(access->data.begin(), access->data.end(), out.begin());
-        return true;
+        shown_ = access != nullptr && access->ok;
+        if (shown_) std::copy(access->data.begin(), access->data.end(), out.begin());
+        return shown_;
     }
 
     bool write(u64 address, std::span<const u8> bytes) override {
@@ -49,7 +49,8 @@ public:
         return access != nullptr && access->ok;
     }
     // There is no process whose pages would have to change: what it stores comes from the recording.
-    bool share(u64, gpu::SysPa, u64) override { return true; }
+    // Their content was read just before.
+    bool share(u64, gpu::SysPa, u64) override { return shown_; }
 
     // After the call.
     void check_complete() {
@@ -87,6 +88,7 @@ private:
     bool times_may_differ_;
     std::size_t next_ = 0;
     u64 by_time_ = 0;
+    bool shown_ = false;  // what the last read asked for
     std::string problem_;
 };
 
