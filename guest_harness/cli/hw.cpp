@@ -41,6 +41,8 @@ void replay_on_hardware(const HwOptions& options, const std::string& trace, cons
     MachineOptions model;
     const trace::Header header = open()->header();
     if (!header.faults.empty()) throw sim::HostError(trace + " was recorded under a fault plan, which is not for real hardware");
+    if (header.time_limit != SimTime::max())
+        throw sim::HostError(trace + " was recorded under a time limit, which is not for real hardware: calls of it were broken off");
     if (header.origin != "run") throw sim::HostError(trace + " is no recording of a run: only its stores can be played on hardware");
     model.chip = header.chip;
     hw::CompareOptions compare;
