@@ -100,7 +100,7 @@ TEST_CASE("images are found as they are, in fat binaries, and packed") {
 TEST_CASE("damage is named, and what only looks like an image is passed over") {
     const Bytes& cubin = own_cubin();
     Bytes packed = zstd_packed(cubin);
-    packed[packed.size() / 2] ^= 0x55;
+    packed.resize(packed.size() - 7);
     Bytes library = fatbin_of(packed, 75, kZstd, cubin.size());
     // Magic numbers with nothing behind them.
     append(library, {0x7f, 'E', 'L', 'F', 2, 1, 1}, 5);
