@@ -187,25 +187,25 @@ TEST_CASE("channels are freed before other objects, dependants before what they 
 }
 
 TEST_CASE("trees have a depth that recursion can bear") {
-    Fixture bench;
-    bench.run([&] {
-        bench.bring_up();
-        u32 parent = Fixture::kSubdevice;
-        u32 status = abi::NV_OK;
-        u32 depth = 0;
-        abi::nv_ioctl_alloc_os_event_t key{bench.client, Fixture::kDevice, 77, 0};
-        REQUIRE(bench.escape(bench.gpu_fd, abi::NV_ESC_ALLOC_OS_EVENT, key) == 0);
-        while (status == abi::NV_OK && depth < 100) {
-            abi::NV0005_ALLOC_PARAMETERS event{};
-            event.hSrcResource = Fixture::kSubdevice;
-            event.hClass = abi::NV01_EVENT_OS_EVENT;
-            event.data = 77;
-            status = bench.alloc_with(parent, 0x1000 + depth, abi::NV01_EVENT_OS_EVENT, event);
-            parent = 0x1000 + depth++;
-        }
-        CHECK(status == abi::NV_ERR_INSUFFICIENT_RESOURCES);
-        CHECK(depth < 40);
-    });
+    rm::client::ObjectServer server;
+    rm::client::ClientEntry* client = server.create_client(1, 1, false);
+    REQUIRE(client != nullptr);
+    const abi::ResourceRow* event = abi::find_resource(abi::NV01_EVENT);  // of any parent, by the list alone
+    REQUIRE(event != nullptr);
+    u32 parent = client->handle;
+    u32 depth = 0;
+    rm::client::Status status = abi::NV_OK;
+    while (depth < 100) {
+        u32 handle = 0x1000 + depth;
+        status = server.check_alloc(*client, parent, handle, *event, false);
+        if (status != abi::NV_OK) break;
+        server.insert(*client, parent, handle, event->class_id);
+        parent = handle;
+        ++depth;
+    }
+    CHECK(status == abi::NV_ERR_INSUFFICIENT_RESOURCES);
+    CHECK(depth < 40);
+    CHECK(client->free_order(client->handle).size() == depth + 1);
 }
 
 TEST_CASE("every class rule and exported control names something that rm/abi knows") {
