@@ -11,6 +11,7 @@ import sys
 
 TAGS = ["535.183.01", "550.144.03", "560.35.03", "565.77", "570.144", "580.95.05"]
 ROOT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "rm", "abi")
+REGISTER_BYTES = 16  # what the x86-64 ABI returns in registers
 SOURCE = "NVIDIA/open-gpu-kernel-modules"
 
 # Structs wanted by file (every struct of these) and by name.
@@ -230,6 +231,19 @@ class Abi:
                 layout.append((prefix + name, offset, fsize, element, dims))
             index += 1
 
+    def name_holes(self, s, lines):
+        """Members for the bytes between members: small structs travel in registers, and would lose them (base.h)."""
+        at, holes = 0, 0
+        places = [i for i, line in enumerate(lines) if not line.strip().startswith("//")]
+        inserts = []
+        for place, field in zip(places + [len(lines)], s["fields"] + [("", s["size"], 0)]):
+            if field[1] > at:
+                inserts.append((place, f"    NvU8 hole{holes}[{field[1] - at}];"))
+                holes += 1
+            at = field[1] + field[2]
+        for place, line in reversed(inserts):
+            lines.insert(place, line)
+
     def without_overlap(self, struct):
         """Of an anonymous union's alternatives the first one."""
         if struct["kind"] == "union":
@@ -263,6 +277,8 @@ class Abi:
                 real_members = [l for l in lines if not l.strip().startswith("//")]
                 end = max([f[1] + f[2] for f in s["fields"]] + [0])
                 align = self.align(name)
+                if s["kind"] == "struct" and s["size"] <= REGISTER_BYTES and len(real_members) == len(s["fields"]):
+                    self.name_holes(s, lines)
                 forced = ""
                 padded = (end + align - 1) // align * align
                 if padded < s["size"]:

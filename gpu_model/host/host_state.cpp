@@ -58,7 +58,8 @@ void Channel::visit(sim::StateVisitor& visitor) {
 }
 
 u32 Pbdma::visit(sim::StateVisitor& visitor) {
-    u32 chid = channel_ == nullptr ? kNoChannel : channel_->chid;
+    // The channel that stood here before a load is gone by now: the host's channels were read first.
+    u32 chid = visitor.loading() || channel_ == nullptr ? kNoChannel : channel_->chid;
     visitor.field("channel", chid);
     visitor.begin("context");
     visitor.field("chid", context_.chid);

@@ -48,10 +48,15 @@ struct NvNotification {
 };
 static_assert(sizeof(NvNotification) == 16);
 
+// A struct of at most 16 bytes travels in registers, by its members: bytes between them would be lost on the way, and what stands
+// there instead would reach the guest. Such holes are members of their own.
+template <typename T>
+inline constexpr bool kKeepsEveryByte = sizeof(T) > 16 || std::has_unique_object_representations_v<T>;
+
 // A wire struct from bytes at an offset; empty when the bytes end before the struct does.
 template <typename T>
 std::optional<T> load(std::span<const u8> bytes, u64 offset = 0) {
-    static_assert(std::is_trivially_copyable_v<T>);
+    static_assert(std::is_trivially_copyable_v<T> && kKeepsEveryByte<T>);
     if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
     T value;
     std::memcpy(&value, bytes.data() + offset, sizeof(T));
@@ -61,7 +66,7 @@ std::optional<T> load(std::span<const u8> bytes, u64 offset = 0) {
 // A wire struct from as many bytes as there are; the rest is zero (a shorter struct of an older or careless caller).
 template <typename T>
 T load_prefix(std::span<const u8> bytes) {
-    static_assert(std::is_trivially_copyable_v<T>);
+    static_assert(std::is_trivially_copyable_v<T> && kKeepsEveryByte<T>);
     T value{};
     if (!bytes.empty()) std::memcpy(&value, bytes.data(), bytes.size() < sizeof(T) ? bytes.size() : sizeof(T));
     return value;
@@ -70,7 +75,7 @@ T load_prefix(std::span<const u8> bytes) {
 // Copies `value` over the bytes at an offset. False when it does not fit; nothing is written then.
 template <typename T>
 bool store(std::span<u8> bytes, const T& value, u64 offset = 0) {
-    static_assert(std::is_trivially_copyable_v<T>);
+    static_assert(std::is_trivially_copyable_v<T> && kKeepsEveryByte<T>);
     if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return false;
     std::memcpy(bytes.data() + offset, &value, sizeof(T));
     return true;

@@ -8,6 +8,7 @@ namespace rm::abi {
 
 struct NV0041_CTRL_GET_SURFACE_INFO_PARAMS {
     NvU32 surfaceInfoListSize;
+    NvU8 hole0[4];
     NvP64 surfaceInfoList;
 };
 static_assert(sizeof(NV0041_CTRL_GET_SURFACE_INFO_PARAMS) == 16);

@@ -30,6 +30,7 @@ static_assert(sizeof(NV0080_CTRL_GPU_GET_SRIOV_CAPS_PARAMS) == 80);
 
 struct NV0080_CTRL_GPU_GET_CLASSLIST_PARAMS {
     NvU32 numClasses;
+    NvU8 hole0[4];
     NvP64 classList;
 };
 static_assert(sizeof(NV0080_CTRL_GPU_GET_CLASSLIST_PARAMS) == 16);
@@ -48,6 +49,7 @@ static_assert(sizeof(NV0080_CTRL_GPU_GET_NUM_SUBDEVICES_PARAMS) == 4);
 struct NV0080_CTRL_GPU_GET_VIRTUALIZATION_MODE_PARAMS {
     NvU32 virtualizationMode;
     NvBool isGridBuild;
+    NvU8 hole0[3];
 };
 static_assert(sizeof(NV0080_CTRL_GPU_GET_VIRTUALIZATION_MODE_PARAMS) == 8);
 

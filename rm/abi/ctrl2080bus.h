@@ -9,6 +9,7 @@ namespace rm::abi {
 
 struct NV2080_CTRL_BUS_GET_INFO_PARAMS {
     NvU32 busInfoListSize;
+    NvU8 hole0[4];
     NvP64 busInfoList;
 };
 static_assert(sizeof(NV2080_CTRL_BUS_GET_INFO_PARAMS) == 16);

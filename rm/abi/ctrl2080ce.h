@@ -23,6 +23,7 @@ static_assert(sizeof(NV2080_CTRL_CE_GET_CAPS_PARAMS) == 16);
 struct NV2080_CTRL_CE_GET_CAPS_V2_PARAMS {
     NvU32 ceEngineType;
     NvU8 capsTbl[2];
+    NvU8 hole0[2];
 };
 static_assert(sizeof(NV2080_CTRL_CE_GET_CAPS_V2_PARAMS) == 8);
 using NV2080_CTRL_CE_GET_PHYSICAL_CAPS_PARAMS = NV2080_CTRL_CE_GET_CAPS_V2_PARAMS;

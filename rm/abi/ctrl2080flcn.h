@@ -8,6 +8,7 @@ namespace rm::abi {
 
 struct NV2080_CTRL_FLCN_GET_CTX_BUFFER_SIZE_PARAMS {
     NvHandle hChannel;
+    NvU8 hole0[4];
     NvU64 totalBufferSize;
 };
 static_assert(sizeof(NV2080_CTRL_FLCN_GET_CTX_BUFFER_SIZE_PARAMS) == 16);

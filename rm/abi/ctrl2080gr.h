@@ -27,6 +27,7 @@ static_assert(sizeof(NV2080_CTRL_GR_CTXSW_PREEMPTION_BIND_PARAMS) == 112);
 
 struct NV2080_CTRL_GR_GET_CTX_BUFFER_SIZE_PARAMS {
     NvHandle hChannel;
+    NvU8 hole0[4];
     NvU64 totalBufferSize;
 };
 static_assert(sizeof(NV2080_CTRL_GR_GET_CTX_BUFFER_SIZE_PARAMS) == 16);

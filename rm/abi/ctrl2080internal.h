@@ -446,6 +446,7 @@ static_assert(sizeof(NV2080_CTRL_INTERNAL_MEMSYS_SET_ZBC_REFERENCED_PARAMS) == 1
 
 struct NV2080_CTRL_INTERNAL_PERF_BOOST_SET_PARAMS_2X {
     NvBool flags;
+    NvU8 hole0[3];
     NvU32 duration;
 };
 static_assert(sizeof(NV2080_CTRL_INTERNAL_PERF_BOOST_SET_PARAMS_2X) == 8);

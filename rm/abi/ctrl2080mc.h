@@ -11,6 +11,7 @@ struct NV2080_CTRL_MC_GET_ARCH_INFO_PARAMS {
     NvU32 implementation;
     NvU32 revision;
     NvU8 subRevision;
+    NvU8 hole0[3];
 };
 static_assert(sizeof(NV2080_CTRL_MC_GET_ARCH_INFO_PARAMS) == 16);
 

@@ -8,6 +8,7 @@ namespace rm::abi {
 
 struct NV503C_CTRL_REGISTER_VA_SPACE_PARAMS {
     NvHandle hVASpace;
+    NvU8 hole0[4];
     NvU64 vaSpaceToken;
 };
 static_assert(sizeof(NV503C_CTRL_REGISTER_VA_SPACE_PARAMS) == 16);

@@ -11,6 +11,7 @@ struct NV906F_CTRL_CMD_RESET_CHANNEL_PARAMS {
     NvU32 subdeviceInstance;
     NvU32 resetReason;
     NvBool bIsRcPending;
+    NvU8 hole0[3];
 };
 static_assert(sizeof(NV906F_CTRL_CMD_RESET_CHANNEL_PARAMS) == 16);
 

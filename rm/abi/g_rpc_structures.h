@@ -149,6 +149,7 @@ static_assert(sizeof(rpc_ucode_libos_print_v1E_08) == 8);
 struct rpc_unloading_guest_driver_v1F_07 {
     NvBool bInPMTransition;
     NvBool bGc6Entering;
+    NvU8 hole0[2];
     NvU32 newLevel;
 };
 static_assert(sizeof(rpc_unloading_guest_driver_v1F_07) == 8);

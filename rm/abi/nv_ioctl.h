@@ -83,6 +83,7 @@ struct nv_ioctl_status_code_t {
     NvU32 domain;
     NvU8 bus;
     NvU8 slot;
+    NvU8 hole0[2];
     NvU32 status;
 };
 static_assert(sizeof(nv_ioctl_status_code_t) == 12);

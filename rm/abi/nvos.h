@@ -525,6 +525,7 @@ struct NvUnixEvent {
     NvV32 NotifyIndex;
     NvV32 info32;
     NvU16 info16;
+    NvU8 hole0[2];
 };
 static_assert(sizeof(NvUnixEvent) == 16);
 

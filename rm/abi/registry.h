@@ -9,6 +9,7 @@ namespace rm::abi {
 struct PACKED_REGISTRY_ENTRY {
     NvU32 nameOffset;  // from the start of the table
     NvU8 type;         // REGISTRY_TABLE_ENTRY_TYPE_*
+    NvU8 hole0[3];
     NvU32 data;        // the value, or the offset of the data
     NvU32 length;
 };

@@ -16,6 +16,7 @@ struct RS_SHARE_POLICY {
     RS_ACCESS_MASK accessMask;
     NvU16 type;
     NvU8 action;
+    NvU8 hole0[1];
 };
 static_assert(sizeof(RS_SHARE_POLICY) == 12);
 

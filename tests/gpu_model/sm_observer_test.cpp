@@ -56,10 +56,10 @@ GridState run_watched(SmBench& bench, GridObserver& observer) {
 }  // namespace
 
 TEST_CASE("an observer sees every instruction with its lanes, and every access with its addresses") {
+    Recorder seen;
     SmBench bench;
     bench.program(kStoreBelow8);
     bench.launch.block = {32, 1, 1};
-    Recorder seen;
     REQUIRE(run_watched(bench, seen) == GridState::Done);
     CHECK(seen.pcs == std::vector<u64>{0, 1, 2, 3, 4, 5, 6, 7});
     CHECK(seen.lanes[6] == 0xff);
@@ -80,10 +80,10 @@ TEST_CASE("an observer sees every instruction with its lanes, and every access w
 }
 
 TEST_CASE("a held grid has not done the instruction, and goes on with it") {
+    Recorder seen;
     SmBench bench;
     bench.program(kStoreBelow8);
     bench.launch.block = {32, 1, 1};
-    Recorder seen;
     seen.hold_at = SmBench::kCode + 6 * 16;
     REQUIRE(run_watched(bench, seen) == GridState::Paused);
     CHECK(bench.word(7) == 0);
@@ -95,10 +95,10 @@ TEST_CASE("a held grid has not done the instruction, and goes on with it") {
 }
 
 TEST_CASE("arrivals and releases of barriers are told, with the warps that go on") {
+    Recorder seen;
     SmBench bench;
     bench.program({bar_sync(0), exit()});
     bench.launch.block = {128, 1, 1};
-    Recorder seen;
     REQUIRE(run_watched(bench, seen) == GridState::Done);
     CHECK(seen.arrivals == 4);
     CHECK(seen.releases == 1);
@@ -106,11 +106,11 @@ TEST_CASE("arrivals and releases of barriers are told, with the warps that go on
 }
 
 TEST_CASE("an instruction that traps is told with the lanes that have done it") {
+    Recorder seen;
     SmBench bench;
     bench.program({s2r(0, kTidX), iadd(0, 0, SmBench::kDataBytes / 4 - 7), iadd_register(2, 0, 0),
                    iadd_register(2, 2, 2), iadd(2, 2, kDataLow), mov(3, 0), stg(2, 0), exit()});
     bench.launch.block = {32, 1, 1};
-    Recorder seen;
     REQUIRE(run_watched(bench, seen) == GridState::Trapped);
     CHECK(seen.lanes.back() == kAllLanes);
     CHECK(seen.done.back() == 0x7f);
