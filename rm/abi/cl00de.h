@@ -28,12 +28,14 @@ static_assert(sizeof(RUSD_PMA_MEMORY_INFO) == 24);
 struct RUSD_SHADOW_ERR_CONT {
     NvU64 lastModifiedTimestamp;
     NvU32 shadowErrContVal;
+    NvU8 hole0[4];
 };
 static_assert(sizeof(RUSD_SHADOW_ERR_CONT) == 16);
 
 struct RUSD_GR_INFO {
     NvU64 lastModifiedTimestamp;
     NvBool bCtxswLoggingEnabled;
+    NvU8 hole0[7];
 };
 static_assert(sizeof(RUSD_GR_INFO) == 16);
 
@@ -51,6 +53,7 @@ static_assert(sizeof(RUSD_CLK_PUBLIC_DOMAIN_INFOS) == 24);
 struct RUSD_CLK_THROTTLE_REASON {
     NvU64 lastModifiedTimestamp;
     NvU32 reasonMask;
+    NvU8 hole0[4];
 };
 static_assert(sizeof(RUSD_CLK_THROTTLE_REASON) == 16);
 
@@ -90,6 +93,7 @@ static_assert(sizeof(RUSD_MEM_ECC) == 104);
 struct RUSD_PERF_CURRENT_PSTATE {
     NvU64 lastModifiedTimestamp;
     NvU32 currentPstate;
+    NvU8 hole0[4];
 };
 static_assert(sizeof(RUSD_PERF_CURRENT_PSTATE) == 16);
 
@@ -108,6 +112,7 @@ static_assert(sizeof(RUSD_POWER_LIMITS) == 16);
 struct RUSD_TEMPERATURE {
     NvU64 lastModifiedTimestamp;
     NvU32 temperature;
+    NvU8 hole0[4];
 };
 static_assert(sizeof(RUSD_TEMPERATURE) == 16);
 

@@ -113,6 +113,7 @@ static_assert(sizeof(Nv2080PStateChangeNotification) == 12);
 struct Nv2080PowerEventNotification {
     NvBool bSwitchToAC;
     NvBool bGPUCapabilityChanged;
+    NvU8 hole0[2];
     NvU32 displayMaskAffected;
 };
 static_assert(sizeof(Nv2080PowerEventNotification) == 8);

@@ -9,18 +9,21 @@ namespace rm::abi {
 
 struct NV0080_CTRL_GR_GET_CAPS_PARAMS {
     NvU32 capsTblSize;
+    NvU8 hole0[4];
     NvP64 capsTbl;
 };
 static_assert(sizeof(NV0080_CTRL_GR_GET_CAPS_PARAMS) == 16);
 
 struct NV0080_CTRL_GR_GET_INFO_PARAMS {
     NvU32 grInfoListSize;
+    NvU8 hole0[4];
     NvP64 grInfoList;
 };
 static_assert(sizeof(NV0080_CTRL_GR_GET_INFO_PARAMS) == 16);
 
 struct NV0080_CTRL_GR_ROUTE_INFO {
     NvU32 flags;
+    NvU8 hole0[4];
     NvU64 route;
 };
 static_assert(sizeof(NV0080_CTRL_GR_ROUTE_INFO) == 16);

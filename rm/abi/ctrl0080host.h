@@ -8,6 +8,7 @@ namespace rm::abi {
 
 struct NV0080_CTRL_HOST_GET_CAPS_PARAMS {
     NvU32 capsTblSize;
+    NvU8 hole0[4];
     NvP64 capsTbl;
 };
 static_assert(sizeof(NV0080_CTRL_HOST_GET_CAPS_PARAMS) == 16);

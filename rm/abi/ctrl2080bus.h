@@ -60,6 +60,7 @@ static_assert(sizeof(NV2080_CTRL_CMD_BUS_GET_C2C_INFO_PARAMS) == 28);
 
 struct NV2080_CTRL_BUS_PCIE_GPU_ATOMIC_OP_INFO {
     NvBool bSupported;
+    NvU8 hole0[3];
     NvU32 attributes;
 };
 static_assert(sizeof(NV2080_CTRL_BUS_PCIE_GPU_ATOMIC_OP_INFO) == 8);

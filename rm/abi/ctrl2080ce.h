@@ -49,6 +49,7 @@ static_assert(sizeof(NV2080_CTRL_CE_GET_HUB_PCE_MASK_V2_PARAMS) == 136);
 struct NV2080_CTRL_CE_IS_DECOMP_LCE_ENABLED_PARAMS {
     NvU32 lceIndex;
     NvBool bDecompEnabled;
+    NvU8 hole0[3];
 };
 static_assert(sizeof(NV2080_CTRL_CE_IS_DECOMP_LCE_ENABLED_PARAMS) == 8);
 

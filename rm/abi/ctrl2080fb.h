@@ -33,6 +33,7 @@ static_assert(sizeof(NV2080_CTRL_FB_DRAM_ENCRYPTION_INFOROM_SUPPORT_PARAMS) == 4
 struct NV2080_CTRL_FB_DYNAMIC_OFFLINED_ADDRESS_INFO {
     NvU64 pageNumber;
     NvU8 source;
+    NvU8 hole0[7];
 };
 static_assert(sizeof(NV2080_CTRL_FB_DYNAMIC_OFFLINED_ADDRESS_INFO) == 16);
 
@@ -54,6 +55,7 @@ static_assert(sizeof(NV2080_CTRL_FB_GET_GPU_CACHE_INFO_PARAMS) == 16);
 
 struct NV2080_CTRL_FB_GET_INFO_PARAMS {
     NvU32 fbInfoListSize;
+    NvU8 hole0[4];
     NvP64 fbInfoList;
 };
 static_assert(sizeof(NV2080_CTRL_FB_GET_INFO_PARAMS) == 16);

@@ -132,6 +132,7 @@ static_assert(sizeof(NV2080_CTRL_GPU_GET_INFOROM_OBJECT_VERSION_PARAMS) == 5);
 
 struct NV2080_CTRL_GPU_GET_INFO_PARAMS {
     NvU32 gpuInfoListSize;
+    NvU8 hole0[4];
     NvP64 gpuInfoList;
 };
 static_assert(sizeof(NV2080_CTRL_GPU_GET_INFO_PARAMS) == 16);

@@ -52,6 +52,7 @@ static_assert(sizeof(NV2080_CTRL_CMD_INTERNAL_PERF_PFM_REQ_HNDLR_GET_PM1_STATE_P
 
 struct NV2080_CTRL_CMD_INTERNAL_PERF_PFM_REQ_HNDLR_GET_VPSTATE_INFO_PARAMS {
     NvBool bVpsPs20Supported;
+    NvU8 hole0[3];
     NvU32 vPstateIdxHighest;
 };
 static_assert(sizeof(NV2080_CTRL_CMD_INTERNAL_PERF_PFM_REQ_HNDLR_GET_VPSTATE_INFO_PARAMS) == 8);
@@ -105,6 +106,7 @@ static_assert(sizeof(NV2080_CTRL_INTERNAL_BUS_CREATE_C2C_PEER_MAPPING_PARAMS) ==
 struct NV2080_CTRL_INTERNAL_BUS_DESTROY_P2P_MAILBOX_PARAMS {
     NvU32 peerIdx;
     NvBool bNeedWarBug999673;
+    NvU8 hole0[3];
 };
 static_assert(sizeof(NV2080_CTRL_INTERNAL_BUS_DESTROY_P2P_MAILBOX_PARAMS) == 8);
 
@@ -291,6 +293,7 @@ static_assert(sizeof(NV2080_CTRL_INTERNAL_GSYNC_OPTIMIZE_TIMING_PARAMETERS_PARAM
 struct NV2080_CTRL_INTERNAL_GSYNC_SET_OR_RESTORE_RASTER_SYNC_PARAMS {
     NvBool bEnableMaster;
     NvBool bRasterSyncGpioSaved;
+    NvU8 hole0[2];
     NvU32 bRasterSyncGpioDirection;
 };
 static_assert(sizeof(NV2080_CTRL_INTERNAL_GSYNC_SET_OR_RESTORE_RASTER_SYNC_PARAMS) == 8);
@@ -334,6 +337,7 @@ static_assert(sizeof(NV2080_CTRL_INTERNAL_INIT_BRIGHTC_STATE_LOAD_PARAMS) == 410
 
 struct NV2080_CTRL_INTERNAL_INTR_GET_KERNEL_TABLE_ENTRY {
     NvU16 engineIdx;
+    NvU8 hole0[2];
     NvU32 pmcIntrMask;
     NvU32 vectorStall;
     NvU32 vectorNonStall;
@@ -465,12 +469,14 @@ struct NV2080_CTRL_INTERNAL_PERF_GPU_BOOST_SYNC_GET_INFO_PARAMS {
     NvU64 hysteresisus;
     NvBool bHystersisEnable;
     NvBool bSliGpuBoostSyncEnable;
+    NvU8 hole0[6];
 };
 static_assert(sizeof(NV2080_CTRL_INTERNAL_PERF_GPU_BOOST_SYNC_GET_INFO_PARAMS) == 16);
 
 struct NV2080_CTRL_INTERNAL_PERF_GPU_BOOST_SYNC_SET_LIMITS_PARAMS {
     NvU32 flags;
     NvBool bBridgeless;
+    NvU8 hole0[3];
     NvU32 currLimits[2];
 };
 static_assert(sizeof(NV2080_CTRL_INTERNAL_PERF_GPU_BOOST_SYNC_SET_LIMITS_PARAMS) == 16);
@@ -709,6 +715,7 @@ using NV2080_CTRL_INTERNAL_STATIC_KGR_GET_ZCULL_INFO_PARAMS = NV2080_CTRL_INTERN
 struct NV2080_CTRL_INTERNAL_USER_SHARED_DATA_SET_DATA_POLL_PARAMS {
     NvU64 polledDataMask;
     NvU32 pollFrequencyMs;
+    NvU8 hole0[4];
 };
 static_assert(sizeof(NV2080_CTRL_INTERNAL_USER_SHARED_DATA_SET_DATA_POLL_PARAMS) == 16);
 

@@ -16,6 +16,7 @@ struct NV208F_CTRL_FIFO_GET_CHANNEL_STATE_PARAMS {
     NvBool bContention;
     NvBool bRunlistSet;
     NvBool bDeferRC;
+    NvU8 hole0[1];
 };
 static_assert(sizeof(NV208F_CTRL_FIFO_GET_CHANNEL_STATE_PARAMS) == 16);
 

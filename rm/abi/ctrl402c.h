@@ -8,6 +8,7 @@ namespace rm::abi {
 
 struct NV402C_CTRL_I2C_TRANSACTION_DATA_SMBUS_QUICK_RW {
     NvBool bWrite;
+    NvU8 hole0[3];
     NvU32 warFlags;
 };
 static_assert(sizeof(NV402C_CTRL_I2C_TRANSACTION_DATA_SMBUS_QUICK_RW) == 8);
@@ -20,6 +21,7 @@ static_assert(sizeof(NV402C_CTRL_I2C_TRANSACTION_DATA_I2C_BYTE_RW) == 2);
 
 struct NV402C_CTRL_I2C_TRANSACTION_DATA_I2C_BLOCK_RW {
     NvBool bWrite;
+    NvU8 hole0[3];
     NvU32 messageLength;
     NvP64 pMessage;
 };
@@ -51,6 +53,7 @@ static_assert(sizeof(NV402C_CTRL_I2C_TRANSACTION_DATA_SMBUS_WORD_RW) == 4);
 struct NV402C_CTRL_I2C_TRANSACTION_DATA_SMBUS_BLOCK_RW {
     NvBool bWrite;
     NvU8 registerAddress;
+    NvU8 hole0[2];
     NvU32 messageLength;
     NvP64 pMessage;
 };
@@ -58,6 +61,7 @@ static_assert(sizeof(NV402C_CTRL_I2C_TRANSACTION_DATA_SMBUS_BLOCK_RW) == 16);
 
 struct NV402C_CTRL_I2C_TRANSACTION_DATA_SMBUS_PROCESS_CALL {
     NvU8 registerAddress;
+    NvU8 hole0[1];
     NvU16 writeMessage;
     NvU16 readMessage;
 };
@@ -85,6 +89,7 @@ static_assert(sizeof(NV402C_CTRL_I2C_TRANSACTION_DATA_SMBUS_MULTIBYTE_REGISTER_B
 struct NV402C_CTRL_I2C_TRANSACTION_DATA_READ_EDID_DDC {
     NvU8 segmentNumber;
     NvU8 registerAddress;
+    NvU8 hole0[2];
     NvU32 messageLength;
     NvP64 pMessage;
 };

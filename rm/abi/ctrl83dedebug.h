@@ -34,6 +34,7 @@ static_assert(sizeof(NV83DE_SM_ERROR_STATE_REGISTERS) == 48);
 
 struct NV83DE_MMU_FAULT_INFO {
     NvBool valid;
+    NvU8 hole0[3];
     NvU32 faultInfo;
 };
 static_assert(sizeof(NV83DE_MMU_FAULT_INFO) == 8);

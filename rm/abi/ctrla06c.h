@@ -30,6 +30,7 @@ static_assert(sizeof(NVA06C_CTRL_INTERNAL_PROMOTE_FAULT_METHOD_BUFFERS_PARAMS) =
 struct NVA06C_CTRL_PREEMPT_PARAMS {
     NvBool bWait;
     NvBool bManualTimeout;
+    NvU8 hole0[2];
     NvU32 timeoutUs;
 };
 static_assert(sizeof(NVA06C_CTRL_PREEMPT_PARAMS) == 8);

@@ -41,6 +41,7 @@ static_assert(sizeof(NVB0CC_CTRL_INTERNAL_PERMISSIONS_INIT_PARAMS) == 5);
 struct NVB0CC_CTRL_INTERNAL_QUIESCE_PMA_CHANNEL_PARAMS {
     NvU32 pmaChannelIdx;
     NvBool bMembytesPollingRequired;
+    NvU8 hole0[3];
 };
 static_assert(sizeof(NVB0CC_CTRL_INTERNAL_QUIESCE_PMA_CHANNEL_PARAMS) == 8);
 

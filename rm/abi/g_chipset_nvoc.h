@@ -12,6 +12,7 @@ struct BUSINFO {
     NvU16 subdeviceID;
     NvU16 subvendorID;
     NvU8 revisionID;
+    NvU8 hole0[1];
 };
 static_assert(sizeof(BUSINFO) == 10);
 

@@ -18,6 +18,7 @@ struct JT_METHOD_DATA {
     NvU32 jtCaps;
     NvU16 jtRevId;
     NvBool bSBIOSCaps;
+    NvU8 hole0[1];
 };
 static_assert(sizeof(JT_METHOD_DATA) == 12);
 

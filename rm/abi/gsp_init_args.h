@@ -18,6 +18,7 @@ struct GSP_SR_INIT_ARGUMENTS {
     NvU32 oldLevel;
     NvU32 flags;
     NvBool bInPMTransition;
+    NvU8 hole0[3];
 };
 static_assert(sizeof(GSP_SR_INIT_ARGUMENTS) == 12);
 

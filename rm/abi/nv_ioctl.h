@@ -19,6 +19,7 @@ struct nv_pci_info_t {
     NvU8 bus;
     NvU8 slot;
     NvU8 function;
+    NvU8 hole0[1];
     NvU16 vendor_id;
     NvU16 device_id;
 };

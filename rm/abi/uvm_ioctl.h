@@ -74,6 +74,7 @@ static_assert(sizeof(UVM_CREATE_EXTERNAL_RANGE_PARAMS) == 24);
 struct UVM_CREATE_RANGE_GROUP_PARAMS {
     NvU64 rangeGroupId;
     NV_STATUS rmStatus;
+    NvU8 hole0[4];
 };
 static_assert(sizeof(UVM_CREATE_RANGE_GROUP_PARAMS) == 16);
 
@@ -92,6 +93,7 @@ static_assert(sizeof(UVM_DEBUG_ACCESS_MEMORY_PARAMS) == 64);
 struct UVM_DESTROY_RANGE_GROUP_PARAMS {
     NvU64 rangeGroupId;
     NV_STATUS rmStatus;
+    NvU8 hole0[4];
 };
 static_assert(sizeof(UVM_DESTROY_RANGE_GROUP_PARAMS) == 16);
 
@@ -266,6 +268,7 @@ static_assert(sizeof(UVM_PAGEABLE_MEM_ACCESS_ON_GPU_PARAMS) == 24);
 
 struct UVM_PAGEABLE_MEM_ACCESS_PARAMS {
     NvBool pageableMemAccess;
+    NvU8 hole0[3];
     NV_STATUS rmStatus;
 };
 static_assert(sizeof(UVM_PAGEABLE_MEM_ACCESS_PARAMS) == 8);
@@ -344,6 +347,7 @@ static_assert(sizeof(UVM_REGISTER_GPU_VASPACE_PARAMS) == 32);
 struct UVM_REGISTER_MPS_CLIENT_PARAMS {
     NvU64 serverId;
     NV_STATUS rmStatus;
+    NvU8 hole0[4];
 };
 static_assert(sizeof(UVM_REGISTER_MPS_CLIENT_PARAMS) == 16);
 
@@ -421,6 +425,7 @@ static_assert(sizeof(UVM_SET_RANGE_GROUP_PARAMS) == 32);
 struct UVM_SET_STREAM_RUNNING_PARAMS {
     NvU64 streamId;
     NV_STATUS rmStatus;
+    NvU8 hole0[4];
 };
 static_assert(sizeof(UVM_SET_STREAM_RUNNING_PARAMS) == 16);
 
@@ -434,24 +439,28 @@ static_assert(sizeof(UVM_SET_STREAM_STOPPED_PARAMS) == 272);
 struct UVM_TOOLS_DISABLE_COUNTERS_PARAMS {
     NvU64 counterTypeFlags;
     NV_STATUS rmStatus;
+    NvU8 hole0[4];
 };
 static_assert(sizeof(UVM_TOOLS_DISABLE_COUNTERS_PARAMS) == 16);
 
 struct UVM_TOOLS_ENABLE_COUNTERS_PARAMS {
     NvU64 counterTypeFlags;
     NV_STATUS rmStatus;
+    NvU8 hole0[4];
 };
 static_assert(sizeof(UVM_TOOLS_ENABLE_COUNTERS_PARAMS) == 16);
 
 struct UVM_TOOLS_EVENT_QUEUE_DISABLE_EVENTS_PARAMS {
     NvU64 eventTypeFlags;
     NV_STATUS rmStatus;
+    NvU8 hole0[4];
 };
 static_assert(sizeof(UVM_TOOLS_EVENT_QUEUE_DISABLE_EVENTS_PARAMS) == 16);
 
 struct UVM_TOOLS_EVENT_QUEUE_ENABLE_EVENTS_PARAMS {
     NvU64 eventTypeFlags;
     NV_STATUS rmStatus;
+    NvU8 hole0[4];
 };
 static_assert(sizeof(UVM_TOOLS_EVENT_QUEUE_ENABLE_EVENTS_PARAMS) == 16);
 
@@ -463,6 +472,7 @@ static_assert(sizeof(UVM_TOOLS_FLUSH_EVENTS_PARAMS) == 4);
 struct UVM_TOOLS_GET_PROCESSOR_UUID_TABLE_PARAMS {
     NvU64 tablePtr;
     NV_STATUS rmStatus;
+    NvU8 hole0[4];
 };
 static_assert(sizeof(UVM_TOOLS_GET_PROCESSOR_UUID_TABLE_PARAMS) == 16);
 

@@ -9,6 +9,7 @@ namespace rm::abi {
 struct UVM_INITIALIZE_PARAMS {
     NvU64 flags;
     NV_STATUS rmStatus;
+    NvU8 hole0[4];
 };
 static_assert(sizeof(UVM_INITIALIZE_PARAMS) == 16);
 
