@@ -299,7 +299,7 @@ TEST_CASE("mappings of the file: managed memory, semaphore pools, and what they 
         CHECK(uvm.call(uvm_request::UVM_PREVENT_MIGRATION_RANGE_GROUPS, pin) == abi::NV_OK);
         prefer.preferredLocation = uvm.uuid;
         CHECK(uvm.call(uvm_request::UVM_SET_PREFERRED_LOCATION, prefer) == abi::NV_ERR_INVALID_DEVICE);
-        abi::UVM_DESTROY_RANGE_GROUP_PARAMS gone{1, 0};
+        abi::UVM_DESTROY_RANGE_GROUP_PARAMS gone{1, 0, {}};
         CHECK(uvm.call(uvm_request::UVM_DESTROY_RANGE_GROUP, gone) == abi::NV_OK);
         CHECK(uvm.call(uvm_request::UVM_DESTROY_RANGE_GROUP, gone) == abi::NV_ERR_OBJECT_NOT_FOUND);
 
