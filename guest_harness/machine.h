@@ -30,7 +30,7 @@ struct RunSummary {
     u64 events = 0;         // journal records
     SimTime time;
     sim::Digest128 digest;  // chain, memory and device state
-    std::string line() const;  // "events 812  time 1.204551 ms  digest 0123..."
+    std::string line() const;  // "records 812  time 1.204551 ms  digest 0123..."
 };
 
 // What a process touches of a machine. A machine gives its own; tests and other drivers put theirs together.

@@ -14,7 +14,7 @@ namespace sim {
 // What a failing check may ask about the run. Kernel implements it; see set_failure_context().
 class FailureContext {
 public:
-    // Multi-line text: virtual time, event number, the last events.
+    // Multi-line text: virtual time, number of dispatches, the last journal records.
     virtual std::string describe_now() const = 0;
     virtual ~FailureContext() = default;
 };
@@ -50,7 +50,7 @@ private:
 
 }  // namespace sim
 
-// SIM_CHECK(entry_index < entry_count, entry_index, entry_count): prints operands, place, time, last events and the
+// SIM_CHECK(entry_index < entry_count, entry_index, entry_count): prints operands, place, time, last records and the
 // command that repeats the run, then calls the failure handler. On in every build.
 #define SIM_CHECK(condition, ...)                                                                       \
     do {                                                                                                \
