@@ -1,8 +1,7 @@
 // The register face of the host engine.
-#include <fmt/format.h>
-
 #include "gpu_model/engine/method_table.h"
 #include "gpu_model/host/host.h"
+#include "gpu_model/regs/unknown_register.h"
 #include "sim/probe.h"
 
 namespace gpu {
@@ -193,8 +192,7 @@ u32 Host::read_pfifo(u32 offset) const {
         case Reg::None:
             break;
     }
-    kernel_.unmodelled().refused(fmt::format("register 0x{:08x}", offset), now(), "host engine, read");
-    return kPriNoRegister;
+    return unknown_register_read(kernel_, offset);
 }
 
 void Host::write_pfifo(u32 offset, u32 value) {
@@ -297,8 +295,7 @@ void Host::write_pfifo(u32 offset, u32 value) {
         case Reg::None:
             break;
     }
-    kernel_.unmodelled().refused(fmt::format("register 0x{:08x}", offset), now(),
-                                 fmt::format("host engine, write 0x{:x}", value));
+    unknown_register_write(kernel_, offset, value);
 }
 
 u32 Host::runlist_info(const Runlist& runlist) const {
@@ -422,8 +419,7 @@ u32 Host::read_pbdma(const Pbdma& pbdma, u32 offset) const {
         default:
             break;
     }
-    kernel_.unmodelled().refused(fmt::format("register NV_PPBDMA+0x{:03x}", offset), now(), "read");
-    return kPriNoRegister;
+    return unknown_register_read(kernel_, kPbdmaBegin + kPbdmaStride * pbdma.index() + offset);
 }
 
 void Host::write_pbdma(Pbdma& pbdma, u32 offset, u32 value) {
@@ -457,8 +453,7 @@ void Host::write_pbdma(Pbdma& pbdma, u32 offset, u32 value) {
         break;
 #include "gpu_model/host/pbdma_registers.def"
         default:
-            kernel_.unmodelled().refused(fmt::format("register NV_PPBDMA+0x{:03x}", offset), now(),
-                                         fmt::format("write 0x{:x}", value));
+            unknown_register_write(kernel_, kPbdmaBegin + kPbdmaStride * pbdma.index() + offset, value);
             return;
     }
     if ((pbdma.intr_0 | pbdma.intr_1) == 0) pbdma_cleared(pbdma);

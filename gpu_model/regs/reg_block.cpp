@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "sim/check.h"
 
@@ -24,6 +25,18 @@ constexpr DocumentedRow kDocumented[] = {
 #undef REGNAME
 };
 
+struct BlockRow {
+    std::string_view name;
+    u32 first;
+    u32 last;
+};
+
+constexpr BlockRow kBlocks[] = {
+#define REGBLOCK(name, first, last) {#name, first, last},
+#include "gpu_model/regs/blocks.def"
+#undef REGBLOCK
+};
+
 // A guest that scans all of BAR0 must not make the list long: past this many entries, undocumented registers are listed
 // by page.
 constexpr std::size_t kUnknownListed = 4096;
@@ -32,11 +45,22 @@ constexpr u32 kListPageBytes = 4096;
 std::string unknown_key(sim::Kernel& kernel, u32 offset) {
     std::string name = documented_register_name(offset);
     if (!name.empty()) return fmt::format("register 0x{:08x} {}", offset, name);
-    if (kernel.unmodelled().entries().size() < kUnknownListed) return fmt::format("register 0x{:08x}", offset);
-    return fmt::format("registers of page 0x{:08x}", offset / kListPageBytes * kListPageBytes);
+    if (kernel.unmodelled().entries().size() < kUnknownListed)
+        return fmt::format("register 0x{:08x} {}", offset, register_block_place(offset));
+    u32 page = offset / kListPageBytes * kListPageBytes;
+    return fmt::format("registers of page 0x{:08x} {}", page, register_block_place(page));
 }
 
 }  // namespace
+
+std::string register_block_place(u32 offset) {
+    auto behind = std::upper_bound(std::begin(kBlocks), std::end(kBlocks), offset,
+                                   [](u32 key, const BlockRow& row) { return key < row.first; });
+    SIM_CHECK(behind != std::begin(kBlocks), offset);  // the first block begins at 0
+    const BlockRow& row = *std::prev(behind);
+    if (offset <= row.last) return fmt::format("{}+0x{:x}", row.name, offset - row.first);
+    return fmt::format("(0x{:x} behind {})", offset - row.last - 1, row.name);
+}
 
 std::string documented_register_name(u32 offset) {
     for (const DocumentedRow& row : kDocumented) {

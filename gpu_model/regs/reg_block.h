@@ -13,17 +13,11 @@
 
 #include "gpu_model/bus/register_unit.h"
 #include "gpu_model/regs/reg_row.h"
+#include "gpu_model/regs/unknown_register.h"
 #include "sim/kernel.h"
 #include "sim/state_visitor.h"
 
 namespace gpu {
-
-// A register that nobody models: read as kPriNoRegister, write lost, and listed once per offset under its documented
-// name.
-u32 unknown_register_read(sim::Kernel& kernel, u32 offset);
-void unknown_register_write(sim::Kernel& kernel, u32 offset, u32 value);
-// "NV_PGRAPH_STATUS", "NV_CTRL_DOORBELL(3)"; empty when no table names the offset.
-std::string documented_register_name(u32 offset);
 
 class RegBlock final : public RegisterUnit {
 public:

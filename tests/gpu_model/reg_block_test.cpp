@@ -110,7 +110,17 @@ TEST_CASE("unknown registers read as the PRI error word, lose writes, and are li
     auto& entries = f.kernel.unmodelled().entries();
     REQUIRE(entries.count("register 0x00400700 NV_PGRAPH_STATUS") == 1);
     CHECK(entries.find("register 0x00400700 NV_PGRAPH_STATUS")->second.count == 2);
-    CHECK(entries.count("register 0x00123454") == 1);
+    CHECK(entries.count("register 0x00123454 NV_PPRIV_MASTER+0x3454") == 1);
+    // Where no table names the register: its block, or what it lies behind; by the units that decode for themselves, too.
+    CHECK(f.reg(0x00A000) == 0xBADF1100);
+    CHECK(entries.count("register 0x0000a000 (0x0 behind NV_PTIMER)") == 1);
+    CHECK(f.reg(0x0023E8) == 0xBADF1100);
+    CHECK(entries.count("register 0x000023e8 NV_PFIFO_LB_GPBUF_CONTROL(1)") == 1);
+    f.set_reg(0x042160, 1);
+    CHECK(entries.count("register 0x00042160 NV_PPBDMA+0x2160") == 1);
+    f.set_reg(0x105118, 1);
+    CHECK(entries.count("register 0x00105118 NV_CE_PCE_PIPESTATUS(1)") == 1);
+    CHECK(gpu::register_block_place(0xFFFFFC) == "(0x3fffc behind NV_VIRTUAL_FUNCTION_PRIV_JUMBO)");
     CHECK_FALSE(f.kernel.unmodelled().any_invented());
     CHECK(gpu::documented_register_name(0x405B64) == "NV_PGRAPH_PRI_CWD_GPC_TPC_ID(1)");
     CHECK(gpu::documented_register_name(0x000000).empty());

@@ -1,8 +1,7 @@
 // The register block that all copy engines share: mapping of physical to logical engines, and the LCE windows.
 // Source: dev_ce manual of TU104.
-#include <fmt/format.h>
-
 #include "gpu_model/engine/ce/ce.h"
+#include "gpu_model/regs/unknown_register.h"
 
 namespace gpu {
 
@@ -58,8 +57,7 @@ u32 CeUnit::read(u32 offset) {
         const Ce* ce = ces_[(offset - kLceBegin) / kLceStride];
         if (ce != nullptr) return ce->read((offset - kLceBegin) % kLceStride);
     }
-    kernel_.unmodelled().refused(fmt::format("register 0x{:08x}", offset), kernel_.now(), "copy engine, read");
-    return kPriNoRegister;
+    return unknown_register_read(kernel_, offset);
 }
 
 void CeUnit::write(u32 offset, u32 value) {
@@ -75,8 +73,7 @@ void CeUnit::write(u32 offset, u32 value) {
         Ce* ce = ces_[(offset - kLceBegin) / kLceStride];
         if (ce != nullptr) ce->write((offset - kLceBegin) % kLceStride, value);
     } else if (offset != kPceMap) {
-        kernel_.unmodelled().refused(fmt::format("register 0x{:08x}", offset), kernel_.now(),
-                                     fmt::format("copy engine, write 0x{:x}", value));
+        unknown_register_write(kernel_, offset, value);
     }
 }
 
