@@ -184,6 +184,7 @@ private:
                 uvm_fds_.erase(call.fd);
                 return driver_.close(memory, call.tid, call.fd);
             case CallRecord::Kind::Ioctl:
+                unmap_before_free(call, memory);
                 return driver_.ioctl(memory, call.tid, call.fd, call.request, call.argument);
             case CallRecord::Kind::Mmap: {
                 // The process put another mapping there before, whose removal is not recorded.
@@ -200,6 +201,16 @@ private:
                 return call.result;
         }
         return call.result;
+    }
+
+    // The driver frees no pool that the process still maps (uvm_free): where the recorded one did, the process had removed its mapping.
+    void unmap_before_free(const CallRecord& call, ShownMemory& memory) {
+        ShownMemory::Block* block = memory.block(call.argument);
+        if (call.request != rm::abi::UVM_FREE || uvm_fds_.count(call.fd) == 0 || block == nullptr) return;
+        auto params = rm::abi::load<rm::abi::UVM_FREE_PARAMS>(block->replayed);
+        auto freed = rm::abi::load<rm::abi::UVM_FREE_PARAMS>(block->recorded);
+        if (!params || !freed || freed->rmStatus != rm::abi::NV_OK || driver_.find(params->base) == nullptr) return;
+        driver_.munmap(memory, call.tid, params->base, params->length);
     }
 
     static bool is_list(const CallRecord& call, const IoctlView& view, u64 address) {
