@@ -119,50 +119,63 @@ TEST_CASE("conversions to integers saturate") {
     CHECK(to_integer(kF32, kF32.infinity(), 64, true, Round::Zero) == 0x7fff'ffff'ffff'ffff);
 }
 
-TEST_CASE("MUFU stays near what hardware was measured to give") {
-    struct Count {
-        u64 total = 0, equal = 0, most = 0;
-        double absolute = 0;
-    };
-    std::map<std::string, Count> counts;
-    const std::map<std::string, MufuFunction> functions = {
-        {"rcp", MufuFunction::Rcp},      {"rsq", MufuFunction::Rsq},   {"sqrt", MufuFunction::Sqrt},
-        {"ex2", MufuFunction::Ex2},      {"lg2", MufuFunction::Lg2},   {"sin", MufuFunction::Sin},
-        {"cos", MufuFunction::Cos},      {"tanh", MufuFunction::Tanh}, {"rcp64h", MufuFunction::Rcp64h},
-        {"rsq64h", MufuFunction::Rsq64h}};
+namespace {
+
+const std::map<std::string, MufuFunction> kMufuFunctions = {
+    {"rcp", MufuFunction::Rcp},       {"rsq", MufuFunction::Rsq}, {"sqrt", MufuFunction::Sqrt}, {"ex2", MufuFunction::Ex2},
+    {"lg2", MufuFunction::Lg2},       {"sin", MufuFunction::Sin}, {"cos", MufuFunction::Cos},   {"tanh", MufuFunction::Tanh},
+    {"rcp64h", MufuFunction::Rcp64h}, {"rsq64h", MufuFunction::Rsq64h}};
+
+// What the compiler makes of the measured PTX instruction: it multiplies an angle by 1 / (2 pi) first.
+u32 as_measured(MufuFunction function, u32 input) {
+    constexpr u32 turn = 0x3e22'f983;
+    const bool wave = function == MufuFunction::Sin || function == MufuFunction::Cos;
+    return mufu(function, wave ? fmul32(input, turn, {.round = Round::Zero, .ftz = true}) : input);
+}
+
+// The inputs of the ranges named "sp...": each sign and exponent with the ends of the fraction and with hashes of a count.
+u32 of_every_exponent(u32 i, u32 fraction_bits) {
+    const u32 each = fraction_bits == 23 ? 64 : 16, j = i % each, all = (u32{1} << fraction_bits) - 1;
+    const u32 hash = (i * 0x9e37'79b9u + 0x7f4a'7c15u) >> (32 - fraction_bits);
+    return i / each << fraction_bits | (j == 0 ? 0 : j == 1 ? 1 : j == 2 ? all : hash);
+}
+
+}  // namespace
+
+TEST_CASE("MUFU gives what an H200 gave, bit for bit") {
     std::istringstream lines(test_support::read_packed("tests/gpu_model/data/sass/mufu_samples.txt.zst"));
     std::string name;
-    u32 input = 0, want = 0;
+    u32 input = 0, want = 0, total = 0;
     while (lines >> name >> std::hex >> input >> want) {
-        const MufuFunction function = functions.at(name);
-        // The compiler multiplies an angle by 1 / (2 pi) first.
-        constexpr u32 turn = 0x3e22'f983;
-        const bool wave = function == MufuFunction::Sin || function == MufuFunction::Cos;
-        const u32 got = mufu(function, wave ? fmul32(input, turn, {.round = Round::Zero, .ftz = true}) : input);
-        Count& count = counts[name];
-        ++count.total;
-        if (got == want) ++count.equal;
-        const sim::i64 difference = sim::i64{got & 0x7fff'ffff} - sim::i64{want & 0x7fff'ffff};
-        count.most = std::max(count.most, static_cast<u64>(difference < 0 ? -difference : difference));
-        count.absolute =
-            std::max(count.absolute, std::abs(static_cast<double>(std::bit_cast<float>(got)) -
-                                             static_cast<double>(std::bit_cast<float>(want))));
+        CAPTURE(name);
+        CAPTURE(input);
+        CHECK(as_measured(kMufuFunctions.at(name), input) == want);
+        ++total;
     }
-    REQUIRE(counts.size() == functions.size());
-    for (const char* exact : {"rcp", "rsq", "sqrt", "ex2", "rcp64h", "rsq64h"}) {
-        const Count& count = counts.at(exact);
-        CAPTURE(exact);
-        CHECK(count.total > 50);
-        CHECK(count.most <= 1);
-        CHECK(count.equal * 100 >= count.total * 97);
+    CHECK(total > 10'000);
+}
+
+TEST_CASE("MUFU gives what an H200 gave over whole ranges") {
+    // Lines: function, first input, count, step, and the sum of (2 * i + 1) * result i of the H200.
+    std::istringstream lines(test_support::read_packed("tests/gpu_model/data/sass/mufu_ranges.txt.zst"));
+    std::string name;
+    u32 base = 0, count = 0, step = 0, ranges = 0;
+    u64 want = 0;
+    while (lines >> name >> std::hex >> base >> std::dec >> count >> step >> std::hex >> want) {
+        CAPTURE(name);
+        CAPTURE(base);
+        const bool special = name.starts_with("sp");
+        const MufuFunction function = kMufuFunctions.at(special ? name.substr(2) : name);
+        const bool is_double = function == MufuFunction::Rcp64h || function == MufuFunction::Rsq64h;
+        u64 sum = 0;
+        for (u32 i = 0; i < count; ++i) {
+            const u32 in = special ? of_every_exponent(i, is_double ? 20 : 23) : base + i * step;
+            sum += (2 * u64{i} + 1) * as_measured(function, in);
+        }
+        CHECK(sum == want);
+        ++ranges;
     }
-    CHECK(counts.at("lg2").equal * 100 >= counts.at("lg2").total * 85);
-    CHECK(counts.at("lg2").absolute <= 0x1p-22);
-    for (const char* wave : {"sin", "cos"}) {
-        CHECK(counts.at(wave).equal * 100 >= counts.at(wave).total * 85);
-        CHECK(counts.at(wave).absolute <= 0x1p-24);
-    }
-    CHECK(counts.at("tanh").absolute < 0x1p-18);
+    CHECK(ranges == 58);
 }
 
 TEST_CASE("MUFU of special values") {
@@ -180,6 +193,7 @@ TEST_CASE("MUFU of special values") {
     CHECK(mufu(MufuFunction::Ex2, 0x4040'0000) == 0x4100'0000);
     CHECK(mufu(MufuFunction::Sin, infinity) == kNan32);
     CHECK(mufu(MufuFunction::Cos, 0) == kOne32);
+    CHECK(mufu(MufuFunction::Lg2, 0x3e80'0000) == 0xbfff'ffff);  // of 1/4: next to -2
     CHECK(mufu(MufuFunction::Tanh, 0x7f80'0000) == kOne32);
     CHECK(mufu(MufuFunction::Rcp64h, 0) == 0x7ff0'0000);
 }

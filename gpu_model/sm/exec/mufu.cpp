@@ -1,10 +1,8 @@
-// Piecewise quadratics through measured results of an H200. Of all inputs in the measured ranges so many are equal bit for
-// bit (tools/gen_mufu_tables.py prints them), and the others differ by so much:
-//   RCP 99%, RSQ 98%, SQRT 99%, EX2 98%, RCP64H and RSQ64H 99%: 1 unit in the last place
-//   LG2 88 to 99%: 1 unit, but near 1, where the result is within 2^-22
-//   SIN, COS 89%: 1 unit, but near 0, where the result is within 2^-24; the reduction of the angle is exact
-//   TANH 3 to 87%, better the larger the argument: within 2^-18
-// Special values follow the PTX manual.
+// The multifunction interpolator of an H200, whose every measured result these tables reproduce (tools/gen_mufu_tables.py): RCP,
+// RSQ, SQRT, EX2, LG2, SIN, COS and TANH for all fractions of an argument, RCP64H and RSQ64H likewise. A segment's quadratic takes
+// the argument's lowest 17 bits; its square leaves out the products of bits whose weight is below 2^19, as in Oberman and Siu, "A
+// High-Performance Area-Efficient Multifunction Interpolator" (2005). That Turing's tables hold the same numbers is not known.
+// Special values follow the PTX manual, and equal the H200's, too.
 #include "gpu_model/sm/exec/mufu.h"
 
 #include <algorithm>
@@ -16,11 +14,12 @@
 namespace gpu::sm {
 namespace {
 
-enum Table : u8 { RCP, RSQ_EVEN, RSQ_ODD, SQRT_EVEN, SQRT_ODD, RCP64H, RSQ64H_EVEN, RSQ64H_ODD, EX2, LG2, SIN, TANH };
+enum Table : u8 { RCP, RSQ, SQRT, EX2, LG2, SIN, TANH };
 
 struct Segment {
     Table table;
-    i64 c0, c1, c2;
+    i64 c0;
+    i32 c1, c2;
 };
 constexpr Segment kSegments[] = {
 #define MUFU_SEGMENT(table, c0, c1, c2) {table, c0, c1, c2},
@@ -35,22 +34,29 @@ constexpr auto kFirst = [] {
     return first;
 }();
 
-constexpr unsigned kMantissaFraction = 30;  // fraction bits of coefficients whose result is a mantissa
-constexpr unsigned kFixedFraction = 12;     // and of those whose result is a fixed-point number
-constexpr unsigned kFixed = 40;             // which counts 2^-40
+constexpr unsigned kArgumentBits = 17;
+constexpr u32 kArgumentMask = (u32{1} << kArgumentBits) - 1;
+constexpr unsigned kSquareCut = 19;  // lowest weight of the products that the square keeps
 
-template <Table T>
-i64 interpolate(u64 segment, u64 x, unsigned x_bits, unsigned fraction) {
-    const Segment& s = kSegments[kFirst[T] + segment];
-    const i64 step = static_cast<i64>(x), square = static_cast<i64>(x * x >> x_bits);
-    return (s.c0 + s.c1 * step + s.c2 * square) >> fraction;
+// The square of 17 bits without its light products: of bits i < j those with i + j + 1 < 19, of a bit with itself those
+// with 2 * i < 19.
+constexpr i64 kept_square(u32 x) {
+    constexpr unsigned light_bits = (kSquareCut + 1) / 2;
+    u64 left_out = 0;
+    for (unsigned i = 0; i < light_bits; ++i) {
+        const u64 bit = x >> i & 1;
+        // Partners above i and below 18 - i.
+        const u32 reach = kSquareCut - 1 - i;
+        const u64 partners = reach > i + 1 ? (x & ((u32{1} << reach) - 1)) >> (i + 1) : 0;
+        left_out += bit * ((partners << (2 * i + 2)) + (u64{1} << 2 * i));
+    }
+    return static_cast<i64>(u64{x} * x - left_out);
 }
 
-// The fraction of a float (or of a double's high word) through a table of 2^segment_bits segments.
-template <Table T>
-i64 of_fraction(u32 fraction, unsigned total_bits, unsigned segment_bits, unsigned coefficient_fraction) {
-    const unsigned x_bits = total_bits - segment_bits;
-    return interpolate<T>(fraction >> x_bits, fraction & ((u32{1} << x_bits) - 1), x_bits, coefficient_fraction);
+// In units of 2^-17 of the table's results.
+i64 interpolate(Table table, u64 segment, u32 x) {
+    const Segment& s = kSegments[kFirst[table] + segment];
+    return s.c0 + i64{s.c1} * x + (s.c2 * kept_square(x) >> (kArgumentBits + 1));
 }
 
 constexpr u32 kFractionBits = 23;
@@ -62,6 +68,17 @@ i32 exponent_of(u32 bits) {
     return static_cast<i32>(bits >> kFractionBits & 0xff) - kBias;
 }
 
+// A result of the tables RCP to EX2, the bits of a float near one. `fraction` counts 2^-23; the table has 2^segment_bits segments,
+// beginning with `first`.
+i64 mantissa(Table table, u32 fraction, unsigned segment_bits, u32 first = 0) {
+    const unsigned rest = kFractionBits - segment_bits;
+    // Fewer than 17 bits lie at the top of the argument.
+    const u32 x = fraction << (kArgumentBits - rest) & kArgumentMask;
+    return interpolate(table, first + (fraction >> rest), x) >> kArgumentBits;
+}
+constexpr unsigned kRcpSegmentBits = 7, kSegmentBits = 6;
+constexpr u32 kOddExponent = u32{1} << kSegmentBits;  // the second half of RSQ and SQRT
+
 // Table results are bits of a float near one; `exponent` more powers of two. Overflow is infinite, underflow zero.
 u32 scaled(i64 bits, i32 exponent, u32 sign) {
     const i64 result = bits + (i64{exponent} << kFractionBits);
@@ -70,12 +87,11 @@ u32 scaled(i64 bits, i32 exponent, u32 sign) {
     return sign | static_cast<u32>(result);
 }
 
-// A fixed-point number as a float, truncated.
-u32 from_fixed(i64 value) {
+// A count of 2^-unit as a float, truncated. Precondition: value >= 0.
+u32 from_fixed(i64 value, unsigned unit) {
     if (value == 0) return 0;
-    const bool negative = value < 0;
-    const u64 magnitude = static_cast<u64>(negative ? -value : value);
-    return static_cast<u32>(soft::pack(soft::kF32, negative, magnitude, -static_cast<i32>(kFixed), soft::Round::Zero));
+    return static_cast<u32>(
+        soft::pack(soft::kF32, false, static_cast<u64>(value), -static_cast<i32>(unit), soft::Round::Zero));
 }
 
 u32 reciprocal(u32 bits) {
@@ -84,7 +100,7 @@ u32 reciprocal(u32 bits) {
     if (magnitude == kInfinity32) return sign;
     const u32 fraction = magnitude & kFractionMask;
     // Powers of two are exact.
-    const i64 result = fraction == 0 ? i64{kOne32} : of_fraction<RCP>(fraction, kFractionBits, 7, kMantissaFraction);
+    const i64 result = fraction == 0 ? i64{kOne32} : mantissa(RCP, fraction, kRcpSegmentBits);
     return scaled(result, -exponent_of(magnitude), sign);
 }
 
@@ -95,8 +111,8 @@ u32 reciprocal_root(u32 bits) {
     const i32 exponent = exponent_of(bits);
     const u32 fraction = bits & kFractionMask;
     if ((exponent & 1) != 0)
-        return scaled(of_fraction<RSQ_ODD>(fraction, kFractionBits, 6, kMantissaFraction), -((exponent - 1) / 2), 0);
-    const i64 even = fraction == 0 ? i64{kOne32} : of_fraction<RSQ_EVEN>(fraction, kFractionBits, 6, kMantissaFraction);
+        return scaled(mantissa(RSQ, fraction, kSegmentBits, kOddExponent), -((exponent - 1) / 2), 0);
+    const i64 even = fraction == 0 ? i64{kOne32} : mantissa(RSQ, fraction, kSegmentBits);
     return scaled(even, -(exponent / 2), 0);
 }
 
@@ -107,9 +123,8 @@ u32 root(u32 bits) {
     const i32 exponent = exponent_of(bits);
     const u32 fraction = bits & kFractionMask;
     if ((exponent & 1) != 0)
-        return scaled(of_fraction<SQRT_ODD>(fraction, kFractionBits, 6, kMantissaFraction), (exponent - 1) / 2, 0);
-    const i64 even =
-        fraction == 0 ? i64{kOne32} : of_fraction<SQRT_EVEN>(fraction, kFractionBits, 6, kMantissaFraction);
+        return scaled(mantissa(SQRT, fraction, kSegmentBits, kOddExponent), (exponent - 1) / 2, 0);
+    const i64 even = fraction == 0 ? i64{kOne32} : mantissa(SQRT, fraction, kSegmentBits);
     return scaled(even, exponent / 2, 0);
 }
 
@@ -118,8 +133,13 @@ u32 logarithm(u32 bits) {
     if ((bits & kSign32) != 0) return kNan32;
     if (bits == kInfinity32) return bits;
     const u32 fraction = bits & kFractionMask;
-    const i64 part = fraction == 0 ? 0 : of_fraction<LG2>(fraction, kFractionBits, 6, kFixedFraction);
-    return from_fixed((i64{exponent_of(bits)} << kFixed) + std::max(part, i64{0}));
+    if (bits == kOne32) return 0;
+    constexpr unsigned unit = 22 + kArgumentBits;
+    // The sum has three bits less than the table's products. A negative one becomes its magnitude by complement, whole numbers
+    // too: of 1/4 the result is not -2, but the next number.
+    constexpr i64 left_out = 7;
+    const i64 sum = (i64{exponent_of(bits)} << unit) + interpolate(LG2, fraction >> kArgumentBits, fraction & kArgumentMask);
+    return sum >= 0 ? from_fixed(sum & ~left_out, unit) : kSign32 | from_fixed(~(sum | left_out), unit);
 }
 
 u32 power_of_two(u32 bits) {
@@ -137,7 +157,7 @@ u32 power_of_two(u32 bits) {
     const u32 fraction = static_cast<u32>(fixed) & kFractionMask;
     // The table was measured from 1 to 2, so its results are twice the power of the fraction.
     const i64 result = fraction == 0 ? i64{kOne32} + (i64{1} << kFractionBits)
-                                     : of_fraction<EX2>(fraction, kFractionBits, 6, kMantissaFraction);
+                                     : mantissa(EX2, fraction, kSegmentBits);
     return scaled(result, whole - 1, 0);
 }
 
@@ -145,17 +165,15 @@ u32 power_of_two(u32 bits) {
 constexpr i32 kTurnBits = 25;
 constexpr u32 kQuarterTurn = u32{1} << (kTurnBits - 2);
 
-// Sine of a count of 2^-25 turns. The second quarter is the first read backwards, by complement.
-i64 sine(u32 turns) {
-    const bool negative = (turns & 2 * kQuarterTurn) != 0;
+constexpr unsigned kSineUnit = 24 + kArgumentBits;
+
+// Sine of a count of 2^-25 turns. The second quarter is the first read backwards, by complement; the third and fourth are the
+// first two with a sign, zero too.
+u32 sine(u32 turns) {
     u32 t = turns & (2 * kQuarterTurn - 1);
     if (t >= kQuarterTurn) t = 2 * kQuarterTurn - 1 - t;
-    constexpr unsigned x_bits = 17;
-    i64 value = interpolate<SIN>(t >> x_bits, t & ((u32{1} << x_bits) - 1), x_bits, kFixedFraction);
-    // The last seven of a quarter were measured to be one.
-    constexpr u32 ones = 7;
-    value = t >= kQuarterTurn - ones ? i64{1} << kFixed : std::clamp(value, i64{0}, i64{1} << kFixed);
-    return negative ? -value : value;
+    const u32 magnitude = from_fixed(interpolate(SIN, t >> kArgumentBits, t & kArgumentMask), kSineUnit);
+    return (turns & 2 * kQuarterTurn) != 0 ? kSign32 | magnitude : magnitude;
 }
 
 u32 wave(u32 bits, bool cosine) {
@@ -166,24 +184,26 @@ u32 wave(u32 bits, bool cosine) {
     u32 turns = 0;
     if (magnitude != 0 && shift < kTurnBits && shift > -static_cast<i32>(kFractionBits) - 1)
         turns = static_cast<u32>(shift >= 0 ? significand << shift : significand >> -shift);
-    // Guess: the sign does not reach the table, so that sines are odd and cosines even; positive angles were measured.
-    const u32 result = from_fixed(sine(cosine ? turns + kQuarterTurn : turns));
+    // The sign does not reach the table: sines are odd and cosines even.
+    const u32 result = sine(cosine ? turns + kQuarterTurn : turns);
     return cosine ? result : result ^ sign;
 }
 
 u32 hyperbolic_tangent(u32 bits) {
-    constexpr i32 least = -10, most = 2;  // powers of two that have segments
+    constexpr i32 least = -8, most = 2;  // powers of two that have segments
+    // How many bits of a fraction count in each, and the first of its segments.
+    constexpr u8 counted[] = {17, 17, 17, 18, 18, 19, 19, 19, 20, 21, 20};
+    constexpr u8 first[] = {0, 1, 2, 3, 5, 7, 11, 15, 19, 27, 43};
+    constexpr unsigned unit = 31 + kArgumentBits;
     const u32 sign = bits & kSign32, magnitude = bits & ~kSign32;
     const i32 exponent = exponent_of(magnitude);
     if (magnitude == 0) return sign;
     if (exponent > most) return sign | kOne32;
     // Below the first segment the function is its argument, denormals too.
     if (exponent < least) return bits;
-    const u32 fraction = magnitude & kFractionMask;
-    constexpr unsigned segment_bits = 4, x_bits = kFractionBits - segment_bits;
-    const u64 segment = static_cast<u64>(exponent - least) << segment_bits | fraction >> x_bits;
-    const i64 value = interpolate<TANH>(segment, fraction & ((u32{1} << x_bits) - 1), x_bits, kFixedFraction);
-    return sign | from_fixed(std::min(value, i64{1} << kFixed));
+    const u32 row = static_cast<u32>(exponent - least);
+    const u32 fraction = (magnitude & kFractionMask) >> (kFractionBits - counted[row]);
+    return sign | from_fixed(interpolate(TANH, first[row] + (fraction >> kArgumentBits), fraction & kArgumentMask), unit);
 }
 
 // The seeds for double precision: bits are a double's high word.
@@ -207,18 +227,17 @@ u32 seed64(u32 bits, bool is_root) {
     if (is_root && sign != 0) return kNan32;
     if (magnitude == kInfinity64) return is_root ? 0 : sign;
     const i32 exponent = static_cast<i32>(magnitude >> kFractionBits64) - kBias64;
-    const u32 fraction = magnitude & kFractionMask64;
+    // The single-precision tables, three bits of whose results are left out.
+    constexpr unsigned more = kFractionBits - kFractionBits64;
+    const u32 fraction = (magnitude & kFractionMask64) << more;
+    const auto narrowed = [](i64 single) { return ((single - i64{kOne32}) >> more) + i64{kOne64}; };
     if (!is_root) {
-        const i64 r =
-            fraction == 0 ? i64{kOne64} : of_fraction<RCP64H>(fraction, kFractionBits64, 7, kMantissaFraction);
-        return scaled64(r, -exponent, sign);
+        const i64 result = fraction == 0 ? i64{kOne64} : narrowed(mantissa(RCP, fraction, kRcpSegmentBits));
+        return scaled64(result, -exponent, sign);
     }
     if ((exponent & 1) != 0)
-        return scaled64(of_fraction<RSQ64H_ODD>(fraction, kFractionBits64, 6, kMantissaFraction), -((exponent - 1) / 2),
-                        0);
-    const i64 even =
-        fraction == 0 ? i64{kOne64} : of_fraction<RSQ64H_EVEN>(fraction, kFractionBits64, 6, kMantissaFraction);
-    return scaled64(even, -(exponent / 2), 0);
+        return scaled64(narrowed(mantissa(RSQ, fraction, kSegmentBits, kOddExponent)), -((exponent - 1) / 2), 0);
+    return scaled64(fraction == 0 ? i64{kOne64} : narrowed(mantissa(RSQ, fraction, kSegmentBits)), -(exponent / 2), 0);
 }
 
 }  // namespace
