@@ -82,7 +82,7 @@ FlatLaunch::Outcome FlatLaunch::run(std::string_view name, const Geometry& geome
 
     if (std::string wrong = check_launch(launch); !wrong.empty()) return refuse("launch refused: " + wrong);
     const StoppedClock clock;
-    GridRun grid(launch, memory_, code_, clock);
+    GridRun grid(launch, memory_, code_, clock, &blocks_);
     Outcome outcome{grid.run(instructions_max), grid.instructions(), {}};
     if (outcome.state == GridState::Trapped) outcome.error = grid.trap().describe();
     if (outcome.state == GridState::Deadlocked) outcome.error = "every warp waits for a barrier";

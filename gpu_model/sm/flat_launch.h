@@ -45,6 +45,7 @@ private:
     FlatMemory memory_;
     u64 next_buffer_;
     TexturePools textures_;
+    BlockPool blocks_;  // of launches that are over
 };
 
 // A parameter's bytes, little-endian as the launch header has them.

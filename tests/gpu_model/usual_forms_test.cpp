@@ -32,7 +32,7 @@ Asm three(u32 opcode) {
         .set(86, 84, pt)
         .set(90, 87, kFlags);
 }
-Word rotate(bool right, bool high, u32 by) {
+Asm rotate(bool right, bool high, u32 by) {
     return Asm(0x819)
         .set(23, 16, 4)
         .set(31, 24, 1)
@@ -63,11 +63,91 @@ Word store(u32 opcode, u32 address, u32 size) {
         .set(75, 73, size);
 }
 
+// The same with an immediate as b, or as c.
+Asm three_b(u32 opcode, u32 immediate) {
+    return three(opcode).set(11, 9, 4).set(63, 32, immediate);
+}
+Asm three_c(u32 opcode, u32 immediate) {
+    return three(opcode).set(11, 9, 2).set(71, 64, 2).set(63, 32, immediate);
+}
+// With a constant, of bank 0.
+Asm three_b_constant(u32 opcode, u32 offset) {
+    return three(opcode).set(11, 9, 5).set(63, 32, 0).set(53, 38, offset);
+}
+Asm three_c_constant(u32 opcode, u32 offset) {
+    return three(opcode).set(11, 9, 3).set(71, 64, 2).set(63, 32, 0).set(53, 38, offset);
+}
+Asm lop3(u32 table) {
+    return three(0x212).set(79, 72, table);
+}
+// SHF by an immediate, without .W: type 2 is S32, 3 U32.
+Asm shift(bool right, bool high, u32 type, u32 by) {
+    return Asm(0x819)
+        .set(23, 16, 4)
+        .set(31, 24, right && type == 2 ? rz : 1)
+        .set(63, 32, by)
+        .set(71, 64, 3)
+        .set(74, 73, type)
+        .set(76, 76, right ? 1 : 0)
+        .set(80, 80, high ? 1 : 0)
+        .set(83, 81, pt);
+}
+// Two predicates from a comparison; op: AND, OR, XOR.
+Asm isetp(u32 opcode, u32 cmp, bool is_signed, u32 op) {
+    return Asm(opcode)
+        .set(31, 24, 1)
+        .set(39, 32, 2)
+        .set(73, 73, is_signed ? 1 : 0)
+        .set(75, 74, op)
+        .set(78, 76, cmp)
+        .set(83, 81, 1)
+        .set(86, 84, 2)
+        .set(90, 87, 3);
+}
+Asm special(u32 id) {
+    return Asm(0x919).set(23, 16, 4).set(79, 72, id);
+}
+
 std::vector<Word> usual_words() {
+    constexpr u32 is_signed = 1;
     std::vector<Word> words = {
         three(0x223),
         three(0x224),
         three(0x210),
+        three(0x225).set(71, 64, 6),
+        three(0x225).set(71, 64, 6).set(73, 73, is_signed),
+        three(0x225).set(71, 64, rz),
+        three_b(0x225, 0x8000'0004).set(71, 64, 6),
+        three_b(0x225, 0x8000'0004).set(71, 64, 6).set(73, 73, is_signed),
+        three_c_constant(0x225, 16),
+        three_c_constant(0x225, 24).set(73, 73, is_signed),
+        three_b(0x223, 0x3fc0'0000),
+        three_c(0x223, 0x7fc0'0001),
+        three_c_constant(0x223, 8),
+        three_b(0x224, 1),
+        three_c(0x224, 0x1234'5678),
+        three_b_constant(0x224, 4),
+        three_c_constant(0x224, 12),
+        three_b(0x210, 0xffff'fff0),
+        three_b_constant(0x210, 20),
+        three(0x211).set(79, 75, 9),
+        three_b_constant(0x211, 28).set(79, 75, 31),
+        lop3(0xc0),
+        lop3(0xfc),
+        lop3(0x3c),
+        lop3(0x96),
+        lop3(0xe8),
+        lop3(0xca),
+        lop3(0xb8),
+        three_b(0x212, 0xff00).set(79, 72, 0xc0),
+        three_b(0x212, 0xff00).set(79, 72, 0xfc),
+        three_b_constant(0x212, 32).set(79, 72, 0x3c),
+        special(0x21),
+        special(0x25),
+        special(0x27),
+        Asm(0x421).set(23, 16, 4).set(31, 24, 1).set(63, 32, 0xbf80'0000),
+        Asm(0x820).set(23, 16, 4).set(31, 24, 1).set(63, 32, 0x3f00'0000).set(86, 84, 4),
+        mov_constant(4, 0, 36),
         Asm(0x221).set(23, 16, 4).set(31, 24, 1).set(39, 32, 2),
         Asm(0x220).set(23, 16, 4).set(31, 24, 1).set(39, 32, 2).set(86, 84, 4),
         Asm(0x202).set(23, 16, 4).set(39, 32, 2).set(75, 72, 0xf),
@@ -76,6 +156,22 @@ std::vector<Word> usual_words() {
     for (bool right : {false, true}) {
         for (bool high : {false, true}) {
             for (u32 by : {0u, 1u, 7u, 31u, 32u, 63u}) words.push_back(rotate(right, high, by));
+        }
+    }
+    // One register as both words.
+    for (u32 by : {0u, 1u, 25u, 31u, 32u}) {
+        words.push_back(rotate(false, true, by).set(31, 24, 3));
+        words.push_back(rotate(true, false, by).set(31, 24, 3));
+    }
+    for (u32 by : {0u, 1u, 31u}) {
+        words.push_back(shift(false, false, 2, by));
+        words.push_back(shift(true, true, 2, by));
+        words.push_back(shift(true, true, 3, by));
+    }
+    for (u32 cmp = 0; cmp < 8; ++cmp) {
+        for (bool with_sign : {false, true}) {
+            words.push_back(isetp(0x20c, cmp, with_sign, cmp % 3));
+            words.push_back(isetp(0x80c, cmp, with_sign, cmp % 3).set(63, 32, 0x8000'0000 >> cmp));
         }
     }
     for (u32 size : {4u, 5u, 6u}) {
@@ -96,6 +192,7 @@ struct WarpBench : SmBench {
 
     explicit WarpBench(LaneTarget target) : target_(target) {
         launch.shared_bytes = kSharedBytes;
+        for (std::size_t i = 0; i < bank.size(); ++i) bank[i] = static_cast<u8>(i * 37 + 11);
         grid.emplace(launch, memory, cache, clock);
         warp.start(0, kAllLanes, kCode, kRegisters);
         x.grid = &*grid;
@@ -105,6 +202,7 @@ struct WarpBench : SmBench {
         x.epoch = 1;
         x.mask_of = 0;
         cta.thread_count = kLanes;
+        cta.id = {3, 5, 7};
         cta.shared.assign(kSharedBytes, 0);
     }
     // Registers with every kind of float among them; addresses inside the memories, sometimes a run, sometimes not.
@@ -117,12 +215,19 @@ struct WarpBench : SmBench {
                 if (rng.below(8) == 0) lane &= 0x807f'ffff;
             }
         }
-        const u32 access = 16, kind = static_cast<u32>(rng.below(5));
+        for (u32 p = 0; p < gpu::sass::kPt; ++p) warp.preds[p] = static_cast<u32>(rng.next());
+        const u32 access = 16, kind = static_cast<u32>(rng.below(7));
         for (u32 lane = 0; lane < kLanes; ++lane) {
             const u32 place = kind == 0 ? lane * 4 : static_cast<u32>(rng.below(kDataBytes / access - 2)) * access;
-            // A run, anything, few places, a run for each half of the warp, one place for each half.
+            // A run, anything, few places, a run for each half of the warp, one place for each half, runs of two and
+            // of four words.
             const u32 half = lane / 16 * 512;
-            const u32 at = kind <= 1 ? place : kind == 2 ? place % 64 : kind == 3 ? half + lane % 16 * 4 : half;
+            const u32 at = kind <= 1   ? place
+                           : kind == 2 ? place % 64
+                           : kind == 3 ? half + lane % 16 * 4
+                           : kind == 4 ? half
+                           : kind == 5 ? lane * 8
+                                       : half + lane % 16 * 16;
             warp.regs[kPairAddress].lane[lane] = static_cast<u32>(kData) + at;
             warp.regs[kPairAddress + 1].lane[lane] = 0;
             warp.regs[kSharedAddress].lane[lane] = at;
@@ -185,6 +290,8 @@ TEST_CASE("usual forms give what the general handlers give") {
                 for (u32 r = 0; r < kRegisters; ++r)
                     REQUIRE(std::equal(std::begin(usual.warp.regs[r].lane), std::end(usual.warp.regs[r].lane),
                                        std::begin(general.warp.regs[r].lane)));
+                REQUIRE(std::equal(std::begin(usual.warp.preds), std::end(usual.warp.preds),
+                                   std::begin(general.warp.preds)));
                 REQUIRE(std::equal(usual.data.begin(), usual.data.end(), general.data.begin()));
                 REQUIRE(usual.cta.shared == general.cta.shared);
             }

@@ -2,26 +2,36 @@
 // BAR is a multiple of the warp size.
 #include "gpu_model/sm/exec/cta.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "gpu_model/sm/exec/observer.h"
 
 namespace gpu::sm {
 
-void LocalMemory::resize(u32 bytes_per_lane) {
+void LocalMemory::renew(u32 bytes_per_lane) {
     chunks_.clear();
-    chunks_.resize((bytes_per_lane + kChunkBytes - 1) / kChunkBytes);
+    chunks_.resize(chunks_of(bytes_per_lane));
+    touched_ = false;
 }
 
 bool Cta::complete(const CtaBarrier& barrier) const {
+    if (barrier.threads == 0) {
+        // Warps run in turn: the last one is the likeliest to be missing.
+        return std::all_of(warps.rbegin(), warps.rend(),
+                           [&](const Warp& warp) { return (warp.live & ~barrier.arrived[warp.index]) == 0; });
+    }
     u32 count = barrier.repeated;
-    bool all = true;
     for (const Warp& warp : warps) {
         const u32 arrived = barrier.arrived[warp.index];
-        if ((warp.live & ~arrived) != 0) all = false;
         if (arrived != 0) count += static_cast<u32>(std::popcount(arrived | ~warp.live));
     }
-    return barrier.threads == 0 ? all : count >= barrier.threads;
+    return count >= barrier.threads;
+}
+
+void Cta::reset_barriers() {
+    for (u32 rest = barriers_in_use; rest != 0; rest &= rest - 1) barriers[static_cast<u32>(std::countr_zero(rest))] = {};
+    barriers_in_use = 0;
 }
 
 void Cta::release(u32 number) {
@@ -40,6 +50,7 @@ void Cta::release(u32 number) {
         }
     }
     barrier = {};
+    barriers_in_use &= ~(u32{1} << number);
     if (observers == nullptr) return;
     for (GridObserver* observer : *observers) observer->on_release(*this, number, woken);
 }
@@ -47,6 +58,7 @@ void Cta::release(u32 number) {
 void Cta::arrive(u32 number, Warp& warp, u32 lanes, u32 threads) {
     CtaBarrier& barrier = barriers[number];
     barrier.in_use = true;
+    barriers_in_use |= u32{1} << number;
     if (threads != 0) barrier.threads = threads;
     if ((barrier.arrived[warp.index] & lanes) != 0) barrier.repeated += kLanes;
     barrier.arrived[warp.index] |= lanes;
@@ -65,8 +77,9 @@ void Cta::arrive_reducing(u32 number, Warp& warp, u32 lanes, u32 threads, u32 pr
 }
 
 void Cta::recheck_barriers() {
-    for (u32 number = 0; number < kBarriersMax; ++number) {
-        if (barriers[number].in_use && complete(barriers[number])) release(number);
+    for (u32 rest = barriers_in_use; rest != 0; rest &= rest - 1) {
+        const u32 number = static_cast<u32>(std::countr_zero(rest));
+        if (complete(barriers[number])) release(number);
     }
 }
 

@@ -18,22 +18,32 @@ class GridObserver;
 // then reads as zero.
 class LocalMemory {
 public:
-    void resize(u32 bytes_per_lane);
+    // To zeroes of that size.
+    void resize(u32 bytes_per_lane) {
+        if (touched_ || chunks_.size() != chunks_of(bytes_per_lane)) renew(bytes_per_lane);
+    }
     void visit(sim::StateVisitor& visitor);
     // Word of one lane. Precondition: byte_offset < the size.
     u32& word(u32 lane, u32 byte_offset) {
         std::unique_ptr<Chunk>& chunk = chunks_[byte_offset / kChunkBytes];
-        if (!chunk) [[unlikely]]
+        if (!chunk) [[unlikely]] {
             chunk = std::make_unique<Chunk>();
+            touched_ = true;
+        }
         return chunk->rows[byte_offset % kChunkBytes / 4].lane[lane];
     }
 
 private:
     static constexpr u32 kChunkBytes = 512;  // of one lane
+    static constexpr std::size_t chunks_of(u32 bytes_per_lane) {
+        return (bytes_per_lane + kChunkBytes - 1) / kChunkBytes;
+    }
+    void renew(u32 bytes_per_lane);
     struct Chunk {
         Row rows[kChunkBytes / 4]{};
     };
     std::vector<std::unique_ptr<Chunk>> chunks_;
+    bool touched_ = false;  // some chunk is there
 };
 
 struct CtaBarrier {
@@ -57,6 +67,7 @@ struct Cta {
     std::vector<LocalMemory> local;  // by warp
     std::vector<u8> shared;
     std::array<CtaBarrier, kBarriersMax> barriers;
+    u32 barriers_in_use = 0;  // bit per barrier
     u32 next_warp = 0;
     bool stuck = false;  // every warp waits
     u32 live_warps = 0;
@@ -66,6 +77,7 @@ struct Cta {
     void arrive(u32 barrier, Warp& warp, u32 lanes, u32 threads);
     // The same with BAR.RED's predicate, whose lanes are among `lanes`.
     void arrive_reducing(u32 barrier, Warp& warp, u32 lanes, u32 threads, u32 predicate, CtaBarrier::Reduction how);
+    void reset_barriers();
     // Lanes have exited: barriers may be complete without them.
     void recheck_barriers();
 

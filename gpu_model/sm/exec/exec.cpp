@@ -74,6 +74,15 @@ void Exec::load_constant_row(Slot& s) {
     if (event != Event::Trap) s.constant_epoch = epoch;
 }
 
+void Exec::load_slot_row(Slot& s, const sass::Source& source, bool pair) {
+    if (source.kind == sass::SourceKind::Constant) {
+        fill(s.row, constant_word(s, 0));
+        if (pair) s.constant_high = constant_word(s, 1);
+        if (event == Event::Trap) return;
+    }
+    s.constant_epoch = epoch;
+}
+
 const u32* Exec::spread_source(Slot& s, const sass::Source& source, u32 place) {
     if (source.kind == sass::SourceKind::Uniform) {
         fill(spread[place], warp->uniform[source.index]);

@@ -92,6 +92,9 @@ struct Exec {
         return spread_source(s, source, place);
     }
     void load_constant_row(Slot& s);
+    // Makes the slot's row that of this launch for `source`, an immediate or a constant; with `pair` also
+    // constant_high. A trap leaves the slot as it was: the words must be found again when the instruction runs again.
+    void load_slot_row(Slot& s, const sass::Source& source, bool pair);
     // Bytes of the constant buffer that a uniform register pair describes; zero beyond its end. False: trapped.
     bool read_bindless(const Slot& s, u32 handle, u64 offset, std::span<u8> out);
     u32 bindless_word(const Slot& s, u32 word);

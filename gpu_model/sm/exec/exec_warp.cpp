@@ -4,6 +4,7 @@
 #include "gpu_model/sm/exec/grid.h"
 #include "gpu_model/sm/exec/int_functions.h"
 #include "gpu_model/sm/exec/operations.h"
+#include "gpu_model/sm/exec/special_registers.h"
 #include "gpu_model/sm/isa/disasm.h"
 
 namespace gpu::sm {
@@ -144,34 +145,6 @@ void op_r2p(Exec& x, Slot& s) {
 
 namespace {
 
-enum SpecialRegister : u32 {
-    LaneId = 0x00,
-    Clock = 0x01,
-    VirtId = 0x03,
-    Tid = 0x20,
-    TidX = 0x21,
-    TidY = 0x22,
-    TidZ = 0x23,
-    CtaIdX = 0x25,
-    CtaIdY = 0x26,
-    CtaIdZ = 0x27,
-    SharedSize = 0x32,
-    LocalHighOffset = 0x37,
-    EqMask = 0x38,
-    LtMask = 0x39,
-    LeMask = 0x3a,
-    GtMask = 0x3b,
-    GeMask = 0x3c,
-    VirtualSmId = 0x43,
-    ClockLo = 0x50,
-    ClockHi = 0x51,
-    GlobalTimerLo = 0x52,
-    GlobalTimerHi = 0x53,
-    Pm0 = 0x64,
-    PmHi3 = 0x6b,
-    Zero = 0xff,
-};
-
 // The lanes' thread indices along the block's axes: x fastest, as lanes are numbered.
 void thread_indices(const Exec& x, Row (&axes)[3]) {
     const std::array<u32, 3>& block = x.grid->launch().block;
@@ -280,17 +253,14 @@ bool warp_register(const Exec& x, u32 id, u32& value) {
     }
 }
 
-u32 special_id(const Slot& s) {
-    return static_cast<u32>(s.in.word.bits(79, 72));
-}
 void trap_special(Exec& x, Slot& s) {
-    x.trap(s, TrapReason::UNMODELLED, x.lanes, 0, "special register " + sass::special_register_name(special_id(s)));
+    x.trap(s, TrapReason::UNMODELLED, x.lanes, 0, "special register " + sass::special_register_name(special_register_id(s.in)));
 }
 
 }  // namespace
 
 void op_s2r(Exec& x, Slot& s) {
-    const u32 id = special_id(s);
+    const u32 id = special_register_id(s.in);
     u32* d = x.dst(s.in.rd);
     Row row;
     u32 value = 0;
@@ -313,7 +283,7 @@ void op_cs2r(Exec& x, Slot& s) {
         op_s2r(x, s);
         return;
     }
-    const u32 id = special_id(s);
+    const u32 id = special_register_id(s.in);
     u32 low = 0, high = 0;
     const bool known = id == Zero || ((id == ClockLo || id == GlobalTimerLo) && warp_register(x, id, low) &&
                                       warp_register(x, id + 1, high));
@@ -327,7 +297,7 @@ void op_cs2r(Exec& x, Slot& s) {
 }
 
 void op_s2ur(Exec& x, Slot& s) {
-    const u32 id = special_id(s);
+    const u32 id = special_register_id(s.in);
     Row row;
     u32 value = 0;
     if (lane_register(x, id, row)) {

@@ -91,6 +91,7 @@ GridRun::GridRun(const KernelLaunch& launch, SmMemory& memory, CodeCache& code, 
     exec_.lanes = 0;
     block_count_ = u64{launch.grid[0]} * launch.grid[1] * launch.grid[2];
     if (block_count_ == 0) state_ = GridState::Done;
+    resident_max_ = find_resident_max();
 }
 
 GridRun::~GridRun() {
@@ -110,7 +111,7 @@ u32 GridRun::blocks_per_sm() const {
     return std::max(blocks, u32{1});
 }
 
-u32 GridRun::resident_max() const {
+u32 GridRun::find_resident_max() const {
     const u32 threads = launch_.block[0] * launch_.block[1] * launch_.block[2];
     const u32 warps = (threads + kLanes - 1) / kLanes;
     const u64 on_chip = u64{blocks_per_sm()} * launch_.sm_count;
@@ -139,7 +140,7 @@ void GridRun::start_block() {
     cta->warps.resize(warps);
     cta->local.resize(warps);
     cta->shared.assign(launch_.shared_bytes, 0);
-    cta->barriers = {};
+    cta->reset_barriers();
     cta->next_warp = 0;
     cta->stuck = false;
     cta->live_warps = warps;
@@ -173,7 +174,7 @@ GridState GridRun::run(u64 warp_instructions) {
     }
     while (state_ == GridState::Running && instructions_ < limit) {
         if (turn_ >= resident_.size()) {
-            if (next_block_ < block_count_ && resident_.size() < resident_max()) {
+            if (next_block_ < block_count_ && resident_.size() < resident_max_) {
                 turn_ = resident_.size();
                 start_block();
             } else if (resident_.empty()) {
@@ -191,7 +192,7 @@ GridState GridRun::run(u64 warp_instructions) {
             if (blocks_done_ == block_count_) state_ = GridState::Done;
             continue;
         }
-        const bool may_start = next_block_ < block_count_ && resident_.size() < resident_max();
+        const bool may_start = next_block_ < block_count_ && resident_.size() < resident_max_;
         const bool all_stuck = std::all_of(resident_.begin(), resident_.end(), [](const auto& c) { return c->stuck; });
         if (all_stuck && !may_start) state_ = GridState::Deadlocked;
         ++turn_;
@@ -205,7 +206,7 @@ void GridRun::run_block(Cta& cta, u64 budget) {
     u32 idle = 0;
     while (instructions_ < end && cta.live_warps != 0) {
         Warp& warp = cta.warps[cta.next_warp];
-        cta.next_warp = (cta.next_warp + 1) % static_cast<u32>(cta.warps.size());
+        cta.next_warp = cta.next_warp + 1 == cta.warps.size() ? 0 : cta.next_warp + 1;
         const u64 before = instructions_;
         const u64 turn = std::min(kWarpTurn, end - instructions_);
         if (!warp.done()) observers_.empty() ? run_warp<false>(cta, warp, turn) : run_warp<true>(cta, warp, turn);
@@ -312,6 +313,27 @@ void GridRun::watch_after(Step& step, u32 lanes) {
     for (GridObserver* observer : observers_) observer->after(step);
 }
 
+u64 GridRun::run_straight(Slot* slot, u64 most) {
+    Exec& x = exec_;
+    const u64 in_page = (page_->base + CodePage::kBytes - x.pc) / sass::kWordBytes;
+    const u64 to_stop = x.stop_pc > x.pc ? (x.stop_pc - x.pc - 1) / sass::kWordBytes + 1 : 1;
+    Slot* const end = slot + std::min({most, in_page, to_stop});
+    Slot* const begin = slot;
+    const u32 register_limit = launch_.registers, active = x.active;
+    do {
+        x.completed = 0;
+        x.lanes = slot->guard.index == sass::kPt ? active : active & x.pred(slot->guard);
+        if (x.lanes != 0) {
+            slot->run(x, *slot);
+            if (x.event != Event::None) [[unlikely]]
+                return static_cast<u64>(slot - begin) + 1;
+        }
+        x.pc += sass::kWordBytes;
+        ++slot;
+    } while (slot != end && slot->straight_top <= register_limit);
+    return static_cast<u64>(slot - begin);
+}
+
 template <bool Watched>
 void GridRun::run_warp(Cta& cta, Warp& warp, u64 budget) {
     Exec& x = exec_;
@@ -324,6 +346,17 @@ void GridRun::run_warp(Cta& cta, Warp& warp, u64 budget) {
     while (done < budget) {
         Slot* slot = lookup();
         if (slot == nullptr) break;
+        if constexpr (!Watched) {
+            if (slot->straight_top <= register_limit) {
+                done += run_straight(slot, budget - done);
+                if (x.event == Event::Trap) break;
+                if (x.pc >= x.stop_pc) [[unlikely]] {
+                    add_group(warp, {.pc = x.pc, .lanes = x.active});
+                    pick_group(warp);
+                }
+                continue;
+            }
+        }
         ++done;
         turn_instructions_ = done;
         x.next_pc = x.pc + sass::kWordBytes;

@@ -117,10 +117,13 @@ private:
     // The instruction loop, with and without observers.
     template <bool Watched>
     void run_warp(Cta& cta, Warp& warp, u64 budget);
+    // The running group's straight code from `slot` on, at most `most` instructions. Answers how many; pc is then behind
+    // them, or at the one that trapped.
+    u64 run_straight(Slot* slot, u64 most);
     bool pick_group(Warp& warp);
     Slot* lookup();
     u32 blocks_per_sm() const;
-    u32 resident_max() const;
+    u32 find_resident_max() const;
     void visit_block(sim::StateVisitor& visitor, Cta& cta);
 
     KernelLaunch launch_;
@@ -131,6 +134,7 @@ private:
     Trap trap_;
     Exec exec_;
     std::vector<std::unique_ptr<Cta>> resident_;
+    std::size_t resident_max_ = 0;
     BlockPool own_pool_;
     BlockPool& spare_;
     std::unique_ptr<SmTiming> timing_;

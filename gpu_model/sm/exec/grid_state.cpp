@@ -94,6 +94,7 @@ void LocalMemory::visit(sim::StateVisitor& visitor) {
     for (std::size_t i = 0; i < size; ++i) {
         if (present[i] == 0) continue;
         if (!chunks_[i]) chunks_[i] = std::make_unique<Chunk>();
+        touched_ = true;
         words_field(visitor, "chunk", chunks_[i]->rows[0].lane, std::size_t{kChunkBytes} / 4 * kLanes);
     }
 }
@@ -109,7 +110,15 @@ void GridRun::visit_block(sim::StateVisitor& visitor, Cta& cta) {
     visitor.field("next_warp", cta.next_warp);
     visitor.field("stuck", cta.stuck);
     cta.next_warp %= static_cast<u32>(cta.warps.size());
-    for (CtaBarrier& barrier : cta.barriers) visit_barrier(visitor, barrier);
+    cta.barriers_in_use = 0;
+    for (u32 number = 0; number < kBarriersMax; ++number) {
+        visit_barrier(visitor, cta.barriers[number]);
+        if (cta.barriers[number].in_use) {
+            cta.barriers_in_use |= u32{1} << number;
+        } else {
+            cta.barriers[number] = {};
+        }
+    }
     cta.live_warps = 0;
     for (Warp& warp : cta.warps) {
         visit_warp(visitor, warp, launch_.registers);
@@ -133,7 +142,7 @@ void GridRun::visit(sim::StateVisitor& visitor) {
     if (visitor.loading()) {
         resident_.clear();
         const u64 next = next_block_;
-        bool good = state_ <= GridState::Paused && next <= block_count_ && ids.size() <= resident_max();
+        bool good = state_ <= GridState::Paused && next <= block_count_ && ids.size() <= resident_max_;
         for (u64 id : ids) good = good && id < block_count_;
         if (!good) {
             visitor.fail("resident", "not blocks of the launch");

@@ -31,6 +31,43 @@ constexpr Handler kHandlers[sass::kOpCount] = {
 #endif
 #undef SASS
 
+// Operations besides the vector ones that only read and write registers, predicates and shared memory, read global
+// memory, or trap: they leave the group of lanes as it is, and no clock is read.
+constexpr std::string_view kStraightOperations[] = {
+    "op_plop3", "op_p2r",  "op_r2p",   "op_mufu",  "op_i2f",   "op_f2i",  "op_f2f",   "op_frnd",  "op_hadd2",  "op_hmul2",
+    "op_hfma2", "op_vote", "op_shfl",  "op_match", "op_ldg",   "op_lds",  "op_sts",   "op_nop",   "op_depbar",
+    "op_dadd",  "op_dmul", "op_dfma",  "op_dsetp", "op_hset2", "op_hsetp2", "op_fchk",
+};
+constexpr std::string_view kLaneOperations[] = {
+#define LANE_OP(name) #name,
+#define USUAL_OP(name)
+#include "gpu_model/sm/exec/lane_ops.def"
+#undef USUAL_OP
+#undef LANE_OP
+};
+constexpr bool is_straight(std::string_view semantics) {
+    for (std::string_view name : kStraightOperations) {
+        if (name == semantics) return true;
+    }
+    for (std::string_view name : kLaneOperations) {
+        if (name == semantics) return true;
+    }
+    return false;
+}
+#define SASS(id, text, operation, forms, datapath, immediate, operands, modifiers, semantics, pipe) \
+    is_straight(#semantics),
+constexpr bool kStraight[sass::kOpCount] = {
+#include "gpu_model/sm/isa/sm75.def"
+};
+#undef SASS
+
+// Whether GridRun may run the instruction in a stretch of straight code. A store to global memory may change code.
+bool runs_straight(const Slot& slot, bool usual) {
+    const bool never = slot.guard.index == sass::kPt && slot.guard.flip != 0;
+    if (slot.uniform || never || slot.in.op == sass::Op::STG) return false;
+    return usual || kStraight[static_cast<std::size_t>(slot.in.op)];
+}
+
 PredicateSource predicate(sass::Word word, unsigned hi, unsigned lo, unsigned not_bit) {
     return {static_cast<u8>(word.bits(hi, lo)), word.bit(not_bit) ? ~u32{0} : 0};
 }
@@ -84,7 +121,8 @@ void prepare(Slot& slot, LaneTarget target) {
     const sass::Instruction& in = slot.in;
     const sass::Word word = in.word;
     slot.run = handler_of(in.op, target);
-    if (Handler usual = usual_form(in, target)) slot.run = usual;
+    const Handler usual = usual_form(in, target);
+    if (usual != nullptr) slot.run = usual;
     slot.uniform = in.row().uniform();
     slot.guard = {in.guard, in.guard_not ? ~u32{0} : 0};
     slot.pp = predicate(word, 89, 87, 90);
@@ -96,7 +134,11 @@ void prepare(Slot& slot, LaneTarget target) {
     const RegisterUse use = register_use(in);
     slot.register_top = static_cast<u8>(use.top > 255 ? 255 : use.top);
     // A group that runs past the last register is beyond any launch's registers; it also would reach RZ's row.
-    if (use.misaligned || use.top > kRegistersMax) slot.run = &op_misaligned_register;
+    if (use.misaligned || use.top > kRegistersMax) {
+        slot.run = &op_misaligned_register;
+    } else if (runs_straight(slot, usual != nullptr)) {
+        slot.straight_top = slot.register_top;
+    }
 }
 
 }  // namespace gpu::sm

@@ -23,6 +23,11 @@ struct Slot {
     u8 pu = sass::kPt, pv = sass::kPt;  // destinations 83:81, 86:84
     bool uniform = false;               // of the uniform datapath: guard and predicates are uniform
     u8 register_top = 0;                // one more than the highest register named; RZ does not count
+    // register_top of an instruction that GridRun may run in a stretch of straight code (handlers.h), else no launch's
+    // number of registers.
+    static constexpr u16 kNotStraight = 256;
+    u16 straight_top = kNotStraight;
+    u32 constant_high = 0;              // second word of a constant pair, of the handlers that say so
     u64 constant_epoch = 0;             // the launch whose constant is in `row`
     Row row{};                          // immediate, or constant
 };

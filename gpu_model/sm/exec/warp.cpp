@@ -2,18 +2,18 @@
 #include "gpu_model/sm/exec/warp.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
 
 #include "gpu_model/sm/exec/grid.h"
 
 namespace gpu::sm {
 
 void Warp::start(u32 warp_index, u32 lanes, u64 entry, u32 register_count) {
-    std::fill_n(regs, register_count, Row{});
-    regs[sass::kRz] = {};
-    std::fill(std::begin(preds), std::end(preds), 0);
-    std::fill(std::begin(uniform), std::end(uniform), 0);
-    std::fill(std::begin(uniform_preds), std::end(uniform_preds), 0);
-    std::fill(std::begin(convergence), std::end(convergence), 0);
+    static_assert(std::is_trivially_copyable_v<Warp> && std::is_standard_layout_v<Warp>);
+    void* const first = preds;
+    std::memset(first, 0, offsetof(Warp, regs) - offsetof(Warp, preds) + sizeof(Row) * register_count);
     preds[sass::kPt] = uniform_preds[sass::kPt] = kAllLanes;
     index = warp_index;
     valid = live = lanes;
