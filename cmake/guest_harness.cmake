@@ -22,7 +22,7 @@ add_library(guest_harness STATIC ${harness_sources})
 add_library(tu104sim::guest_harness ALIAS guest_harness)
 set_target_properties(guest_harness PROPERTIES OUTPUT_NAME tu104sim_guest_harness)
 target_link_libraries(guest_harness PUBLIC rm PRIVATE tu104sim_trace_proto -l:libunicorn.a pthread m PkgConfig::zstd
-    nlohmann_json::nlohmann_json $<BUILD_INTERFACE:CLI11::CLI11>)
+    nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS} $<BUILD_INTERFACE:CLI11::CLI11>)
 # What a trace's header says about the program that made it.
 target_compile_definitions(guest_harness PRIVATE TU104SIM_VERSION="${PROJECT_VERSION}"
     TU104SIM_UNICORN_VERSION="${unicorn_VERSION}")

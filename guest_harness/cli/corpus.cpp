@@ -8,8 +8,11 @@
 
 #include "gpu_model/sm/exec/grid.h"
 #include "guest_harness/cli/command.h"
+#include "guest_harness/cli/hw.h"
 #include "guest_harness/cli/sm_tools.h"
 #include "guest_harness/corpus/corpus.h"
+#include "guest_harness/hw/hardware_results.h"
+#include "guest_harness/hw/queue_side.h"
 #include "guest_harness/input_file.h"
 
 namespace harness::cli {
@@ -24,6 +27,19 @@ struct Options {
     u64 instructions_max = ~u64{0};
     bool json = false;
     SmToolOptions tools;
+    HwOptions hw;
+};
+
+// What the cases are compared with: a file, or the GPU of this host.
+struct Against {
+    std::unique_ptr<corpus::Golden> golden;
+    std::unique_ptr<hw::Companions> companions;
+    std::unique_ptr<hw::CudaQueues> queues;
+    std::unique_ptr<hw::HardwareResults> hardware;
+    const corpus::Truth& truth() const {
+        if (hardware) return *hardware;
+        return *golden;
+    }
 };
 
 std::optional<std::string> read_file(const std::filesystem::path& path) {
@@ -74,7 +90,7 @@ nlohmann::ordered_json json_of(const CaseReport& report) {
 
 // Takes what the case needed from `left`.
 CaseReport run_within(u64& left, corpus::Runner& runner, const corpus::Case& item, const std::string& variant,
-                      const gpu::Cubin& cubin, const corpus::Golden& golden) {
+                      const gpu::Cubin& cubin, Against& against) {
     CaseReport report;
     if (left == 0) {
         report.case_id = item.id;
@@ -83,9 +99,27 @@ CaseReport run_within(u64& left, corpus::Runner& runner, const corpus::Case& ite
         report.detail = "not begun: --instructions-max is used up";
         return report;
     }
-    report = runner.run(item, variant, cubin, &golden, left);
+    const std::string not_run = against.hardware ? against.hardware->run(item, variant, cubin) : std::string();
+    report = runner.run(item, variant, cubin, &against.truth(), left);
+    if (!not_run.empty() && report.verdict == CaseReport::Verdict::NotCompared) report.detail = not_run;
     left -= std::min(left, report.instructions);
     return report;
+}
+
+Against compared_with(const Options& options) {
+    Against against;
+    if (!options.hw.wanted()) {
+        against.golden = std::make_unique<corpus::Golden>(find_golden(options));
+        return against;
+    }
+    if (options.hw.backend != "cuda")
+        throw sim::HostError(fmt::format("--hw is \"{}\"; a corpus runs with --hw=cuda", options.hw.backend));
+    if (options.hw.companions.empty()) throw sim::HostError("--hw=cuda needs --companions: the corpus compiled for the GPU that is there");
+    against.companions = std::make_unique<hw::Companions>(options.hw.companions);
+    against.queues = hw::cuda_queues({});
+    against.hardware = std::make_unique<hw::HardwareResults>(*against.queues, *against.companions);
+    tell(fmt::format("tu104sim: compared with {}\n", against.queues->name()));
+    return against;
 }
 
 // Lets the tools see every kernel, each with the buffers of its case as allocations.
@@ -104,7 +138,7 @@ void watch_with(SmTools& tools, corpus::Runner& runner) {
 std::vector<CaseReport> run_cases(const Options& options, SmTools& tools) {
     const std::filesystem::path folder(options.folder);
     const corpus::Corpus all = corpus::parse_cases(need_file(folder / "cases.json"));
-    const corpus::Golden golden(find_golden(options));
+    Against against = compared_with(options);
     corpus::Runner runner(gpu::sm::best_lane_target());
     watch_with(tools, runner);
     std::vector<CaseReport> reports;
@@ -126,7 +160,7 @@ std::vector<CaseReport> run_cases(const Options& options, SmTools& tools) {
             }
             // Not every module is built in every variant.
             if (!cubins[item.module]) continue;
-            reports.push_back(run_within(left, runner, item, variant, *cubins[item.module], golden));
+            reports.push_back(run_within(left, runner, item, variant, *cubins[item.module], against));
             progress.at(reports.size());
             if (tools.stopped()) return reports;
         }
@@ -147,6 +181,9 @@ void add_corpus(Program& program, Outcome& outcome) {
         "Exit code 0: nothing differs, 1: a case differs, fails or is unfinished.");
     sub.option("dir", options->folder, "folder of the corpus", Need::Required);
     sub.option("--golden", options->golden, "hardware's results (golden.bin)");
+    sub.option("--hw", options->hw.backend, "compare with the GPU of this host instead: cuda (through its CUDA library)");
+    add_companions_option(sub, options->hw);
+    sub.excludes("--golden", "--hw");
     sub.option("--only", options->only, "run this case only");
     sub.option("--instructions-max", options->instructions_max,
                "warp instructions of all cases together; those that find none left are unfinished");
@@ -158,6 +195,7 @@ void add_corpus(Program& program, Outcome& outcome) {
         const SmTools::Result watched = tools.finish();
         for (const std::string& note : watched.notes) tell("tu104sim: " + note + "\n");
         for (const std::string& found : watched.found) tell("found: " + found + "\n");
+        for (const std::string& missed : watched.missed) tell("tu104sim: " + missed + "\n");
         std::map<std::string_view, u64> totals;
         u64 bad = 0;
         nlohmann::ordered_json cases = nlohmann::ordered_json::array();
@@ -170,7 +208,7 @@ void add_corpus(Program& program, Outcome& outcome) {
                 print_case(report);
             }
         }
-        if (bad != 0 || !watched.found.empty()) outcome.exit_code = kFailed;
+        if (bad != 0 || !watched.failure().empty()) outcome.exit_code = kFailed;
         if (options->json) {
             nlohmann::ordered_json object;
             for (const auto& [name, count] : totals) object["totals"][std::string(name)] = count;

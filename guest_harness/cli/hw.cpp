@@ -3,16 +3,28 @@
 
 #include <fmt/format.h>
 
-#include "guest_harness/hw/compare.h"
+#include "guest_harness/hw/queue_side.h"
 #include "guest_harness/hw/run_hw.h"
+#include "guest_harness/trace/recorder.h"
 
 namespace harness::cli {
 
+namespace {
+
+constexpr std::string_view kCudaBackend = "cuda";
+
+}  // namespace
+
 void add_hw_options(Command& command, HwOptions& options) {
     command.option("--hw", options.backend,
-                   "on real hardware: rm (the driver of this host) or model (the same path on a model, a dry run)");
+                   "on real hardware: rm (the driver of this host), cuda (its CUDA library) or model (the rm path on a model, a dry run)");
     command.option("--abort-after", options.abort_after, "with --hw: abort at this crossing, to see that everything is given back");
     command.needs("--abort-after", "--hw");
+}
+
+void add_companions_option(Command& command, HwOptions& options) {
+    command.option("--companions", options.companions, "with --hw=cuda: folder of images with the kernels compiled for the GPU there");
+    command.needs("--companions", "--hw");
 }
 
 void refuse_on_hardware(const std::vector<std::pair<std::string_view, std::string>>& options) {
@@ -27,7 +39,19 @@ void print_hardware(const std::string& backend, bool json) {
 }
 
 void run_on_hardware(const HwOptions& options, const RunOptions& run, const EndOptions& end, Outcome& outcome) {
-    const hw::HwRunOutcome result = hw::run_guest_on(hw::open_backend(options.backend, run.machine), run, options.abort_after);
+    std::unique_ptr<hw::System> system = hw::open_backend(options.backend, run.machine);
+    RunOptions recorded = run;
+    std::unique_ptr<trace::Recorder> recorder;
+    if (!options.record.empty()) {
+        MachineOptions machine = run.machine;
+        machine.driver = hw::shake_hands(*system).driver;  // which the guest hears, and so speaks
+        trace::Header header = trace::header_for(machine, "run", options.command);
+        header.environment = run.environment;
+        recorder = std::make_unique<trace::Recorder>(options.record, header);
+        recorded.sink = recorder.get();
+    }
+    const hw::HwRunOutcome result = hw::run_guest_on(std::move(system), recorded, options.abort_after);
+    if (recorder) recorder->close();
     outcome.exit_code = result.run.exit_code;
     std::string failure = result.run.exit_code == kAsExpected ? std::string() : result.run.reason;
     if (!failure.empty() && !result.run.last_calls.empty())
@@ -48,7 +72,15 @@ void replay_on_hardware(const HwOptions& options, const std::string& trace, cons
     hw::CompareOptions compare;
     compare.abort_after = options.abort_after;
     compare.seed = header.seed;
-    const hw::Comparison result = hw::compare(trace, open, hw::open_backend(options.backend, model), compare);
+    if (!options.companions.empty() && options.backend != kCudaBackend)
+        throw sim::HostError("--companions is for --hw=cuda: a driver gets kernels as they are");
+    const auto on_cuda = [&] {
+        const hw::Companions companions = options.companions.empty() ? hw::Companions() : hw::Companions(options.companions);
+        const std::unique_ptr<hw::QueueSource> source = hw::cuda_source();
+        return hw::compare(trace, open, *hw::queue_side(*source, companions), compare);
+    };
+    const hw::Comparison result =
+        options.backend == kCudaBackend ? on_cuda() : hw::compare(trace, open, hw::open_backend(options.backend, model), compare);
     outcome.exit_code = result.exit_code();
     if (!options.report.empty()) {
         const std::string_view report = options.report;

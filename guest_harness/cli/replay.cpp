@@ -46,14 +46,11 @@ void report_import(const Options& options, const trace::ImportOutcome& result, E
         result.rm.same_status(), result.rm.calls(), result.uvm.same_status(), result.uvm.calls(), result.uvm_set_apart,
         result.work_not_run, result.rm.unexplained());
     if (!quiet) print(counts + "\n");
-    if (!quiet)
-        for (std::size_t i = 0; i < std::min(result.uvm_differences.size(), kShownDifferences); ++i)
-            print("  " + result.uvm_differences[i] + "\n");
     if (result.as_expected()) return;
     end.exit_code = kFailed;
     end.failure = fmt::format("{}: {}", options.trace, counts);
-    for (std::size_t i = 0; i < std::min(result.status_differences.size(), kShownDifferences); ++i)
-        end.failure += "\n  " + result.status_differences[i];
+    for (const std::vector<std::string>* list : {&result.status_differences, &result.uvm_differences})
+        for (std::size_t i = 0; i < std::min(list->size(), kShownDifferences); ++i) end.failure += "\n  " + (*list)[i];
     if (!result.stuck.empty()) end.failure += "\n  " + result.stuck;
 }
 
@@ -139,9 +136,9 @@ void execute(const Options& options, Outcome& outcome) {
     if (result.divergence) {
         end.exit_code = kFailed;
         end.failure = fmt::format("{}: the replay diverges at {}\n{}", options.trace, result.divergence->text(), state);
-    } else if (!watched.found.empty()) {
+    } else if (std::string failure = watched.failure(); !failure.empty()) {
         end.exit_code = kFailed;
-        end.failure = "the checks of --check found something";
+        end.failure = failure;
     } else if (result.any_invented) {
         end.exit_code = kUnmodelled;
     }
@@ -175,6 +172,7 @@ void add_replay(Program& program, Outcome& outcome) {
     sub.option("--engines", options->engines, "engine list (JSON) in place of the recorded one");
     sub.option("--goto", options->stop_before, "stop before this event (as show numbers them) and tell the machine's state");
     add_hw_options(sub, options->hw);
+    add_companions_option(sub, options->hw);
     sub.option("--report", options->hw.report, "with --hw: write the comparison to this file, as JSON (.json), a page (.html) or text");
     sub.needs("--report", "--hw");
     add_sm_tool_options(sub, options->tools);

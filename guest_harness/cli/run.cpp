@@ -73,11 +73,14 @@ void execute(const Options& options, Outcome& outcome) {
     rm::VersionMatch match = rm::find_version(options.machine.driver);
     if (match.version != nullptr && !match.exact && !read_by_program) tell("tu104sim: " + match.text + "\n");
     if (options.hw.wanted()) {
-        refuse_on_hardware({{"--faults", options.faults}, {"--record", options.record}, {"--journal", options.journal},
+        refuse_on_hardware({{"--faults", options.faults}, {"--journal", options.journal},
                             {"--timeline", options.timeline}, {"--engines", options.engines},
                             {"--sass-trace", options.tools.sass_trace}, {"--check", options.tools.check},
                             {"--break", options.tools.breaks}});
-        return run_on_hardware(options.hw, run, options.end, outcome);
+        HwOptions hw = options.hw;
+        hw.record = options.record;
+        hw.command = options.guest;
+        return run_on_hardware(hw, run, options.end, outcome);
     }
     std::vector<PlannedFault> plan;
     if (!options.faults.empty()) plan = read_fault_plan(options.faults);
@@ -114,9 +117,9 @@ void execute(const Options& options, Outcome& outcome) {
     for (const std::string& note : watched.notes) tell("tu104sim: " + note + "\n");
     for (const std::string& found : watched.found) tell("found: " + found + "\n");
     if (tools.stopped()) result.exit_code = kAsExpected;
-    if (!watched.found.empty() && result.exit_code == kAsExpected) {
+    if (std::string failure = watched.failure(); !failure.empty() && result.exit_code == kAsExpected) {
         result.exit_code = kFailed;
-        result.reason = "the checks of --check found something";
+        result.reason = failure;
     }
     outcome.exit_code = result.exit_code;
     std::string failure = result.exit_code == kAsExpected ? std::string() : result.reason;

@@ -64,18 +64,27 @@ struct Corpus {
 // Throws HostError that names what is wrong with the text.
 Corpus parse_cases(std::string_view json);
 
+// What hardware computed, from a file or a moment ago.
+class Truth {
+public:
+    virtual ~Truth() = default;
+    // nullptr: hardware has no answer for it.
+    virtual const std::string* find(const std::string& variant, const std::string& case_id, const std::string& buffer) const = 0;
+    virtual bool ran(const std::string& variant, const std::string& case_id) const = 0;
+    // Hardware itself answered twice differently.
+    virtual bool unstable(const std::string& variant, const std::string& case_id) const = 0;
+};
+
 // What hardware computed: golden.bin. Buffers by "VARIANT CASE BUFFER"; a variant that equals O3 is not repeated.
-class Golden {
+class Golden final : public Truth {
 public:
     // Throws HostError with an offset when the bytes are damaged.
     explicit Golden(std::string_view bytes);
-    // nullptr: hardware has no answer for it.
-    const std::string* find(const std::string& variant, const std::string& case_id, const std::string& buffer) const;
-    bool ran(const std::string& variant, const std::string& case_id) const {
+    const std::string* find(const std::string& variant, const std::string& case_id, const std::string& buffer) const override;
+    bool ran(const std::string& variant, const std::string& case_id) const override {
         return ran_.contains(variant + " " + case_id);
     }
-    // Hardware itself answered twice differently.
-    bool unstable(const std::string& variant, const std::string& case_id) const {
+    bool unstable(const std::string& variant, const std::string& case_id) const override {
         return unstable_.contains(variant + " " + case_id);
     }
 

@@ -91,7 +91,7 @@ std::string_view verdict_name(CaseReport::Verdict verdict) {
     return "?";
 }
 
-CaseReport Runner::run(const Case& item, const std::string& variant, const Cubin& cubin, const Golden* golden, u64 budget) {
+CaseReport Runner::run(const Case& item, const std::string& variant, const Cubin& cubin, const Truth* truth, u64 budget) {
     CaseReport report;
     report.case_id = item.id;
     report.variant = variant;
@@ -188,16 +188,16 @@ CaseReport Runner::run(const Case& item, const std::string& variant, const Cubin
         return report;
     }
 
-    const bool unstable = golden != nullptr && golden->unstable("O3", item.id);
-    if (golden == nullptr || item.arch_dependent || unstable || !golden->ran(variant, item.id)) {
+    const bool unstable = truth != nullptr && truth->unstable("O3", item.id);
+    if (truth == nullptr || item.arch_dependent || unstable || !truth->ran(variant, item.id)) {
         report.verdict = CaseReport::Verdict::NotCompared;
         return report;
     }
     // Fast math shows the raw results of the approximations.
     const bool approx = item.approx || (item.fp && variant == "fast");
     for (const std::string& name : item.compare) {
-        const std::string* want = golden->find(variant, item.id, name);
-        if (want == nullptr || !buffers.contains(name)) return fail("no golden buffer " + name);
+        const std::string* want = truth->find(variant, item.id, name);
+        if (want == nullptr || !buffers.contains(name)) return fail("hardware has no buffer " + name);
         compare_buffer(name, buffers[name], *want, approx, report);
     }
     return report;

@@ -50,8 +50,8 @@ public:
     static constexpr u64 kInstructionsMax = 200'000'000;
 
     explicit Runner(gpu::sm::LaneTarget target) : code_(target) {}
-    // golden: nullptr runs only. cubin: the module's variant. budget: warp instructions that the caller still allows.
-    CaseReport run(const Case& item, const std::string& variant, const gpu::Cubin& cubin, const Golden* golden,
+    // truth: nullptr runs only. cubin: the module's variant. budget: warp instructions that the caller still allows.
+    CaseReport run(const Case& item, const std::string& variant, const gpu::Cubin& cubin, const Truth* truth,
                    u64 budget = kInstructionsMax);
 
     // Called before each grid runs: adds observers, enables timing.

@@ -2,14 +2,10 @@
 // transfers, host semaphores with and without reduction. One piece at a time, each awaited; nothing is checked here: whoever plays the
 // recording on two machines compares what each piece wrote. Arguments: how many, the seed of the choice, and either the kinds to choose
 // from, a letter each (see main), or, for measuring how long one takes, the bytes of a plain copy to use for all of them.
-#include "guest_harness/guests/check.h"
-#include "guest_harness/guests/nvrm.h"
+#include "guest_harness/guests/client.h"
 
-enum { H_DEVICE = 0xcafe0001, H_SUBDEVICE, H_VASPACE, H_VIRTUAL, H_USERMODE, H_GROUP, H_SHARE, H_RING, H_USERD, H_NOTIFIER, H_PUSH,
-       H_HOST, H_VIDEO, H_CHANNEL, H_COMPUTE, H_COPY };
-enum { KIB = 1024, RING_ENTRIES = 64, PAGE_BYTES = 4 * KIB, PUSH_BYTES = 16 * KIB, BUFFER_BYTES = 512 * KIB,
-       VIRTUAL_BYTES = 64 * 1024 * KIB, USERMODE_BYTES = 64 * KIB };
-enum { AT_RING = 0, AT_PUSH = 0x10000, AT_HOST = 0x200000, AT_VIDEO = 0x400000 };
+enum { H_COPY = H_FIRST_FREE };
+enum { RING_ENTRIES = 64, PUSH_BYTES = 16 * KIB, BUFFER_BYTES = 512 * KIB };
 // Each buffer: what is read, then what is written. The awaited semaphore is the last word of the pushbuffer's memory.
 enum { HALF = BUFFER_BYTES / 2, SEMAPHORE_AT = PUSH_BYTES - 16, PUSH_WORDS = (PUSH_BYTES - PAGE_BYTES) / 4 };
 
@@ -18,14 +14,8 @@ enum { CE_SET_REMAP_CONST = 0x700, CE_SET_DST_BLOCK_SIZE = 0x70c, CE_SET_SRC_BLO
        CC_LAUNCH_DMA = 0x1b0, CC_LOAD_INLINE_DATA = 0x1b4 };
 enum { SEM_REDUCTION = 6, SEM_64BIT = 1 << 24, SEM_TIMESTAMP = 1 << 25, SEM_UNSIGNED = 1u << 31, GOB_HEIGHT_FERMI_8 = 1 << 12 };
 
-static Rm rm;
-static volatile u64* ring;
-static volatile u8* userd;
-static volatile u32* push;
-static volatile u8* host;
-static volatile u32* doorbell_page;
-static u64 ring_va, push_va, host_va, video_va, cookie, random_state;
-static u32 token, push_used, push_begin, gp_put, awaited;
+static u64 random_state;
+static u32 awaited;
 
 static u32 below(u32 limit) {  // SplitMix64
     random_state += 0x9e3779b97f4a7c15;
@@ -40,80 +30,32 @@ static u32 number(const char* text) {
     return value;
 }
 
-static void* memory(NvHandle handle, u32 class, u64 bytes, int in_process, i64 at, u64* va) {
-    MemoryAllocation request = {.owner = rm.client, .size = bytes, .attr = class == NV01_MEMORY_SYSTEM ? NVOS32_ATTR_LOCATION_PCI : 0};
-    must("memory", rm_alloc(&rm, H_DEVICE, handle, class, &request, sizeof request));
-    void* address = 0;
-    if (in_process) must("  for the process", rm_map(&rm, H_DEVICE, handle, class == NV01_MEMORY_SYSTEM, bytes, 0, &address, &cookie));
-    if (at >= 0) must("  for the GPU", rm_map_dma(&rm, H_DEVICE, H_VIRTUAL, handle, bytes, (u64)at, va));
-    return address;
-}
-
 static void open_everything(void) {
-    rm.ctl = sys_open("/dev/nvidiactl");
-    must("driver version", rm_ask_version(&rm));
-    rm.gpu = sys_open("/dev/nvidia0");
-    i32 ctl = (i32)rm.ctl;
-    must("register descriptor", nv_ioctl(rm.gpu, NV_ESC_REGISTER_FD, &ctl, sizeof ctl) == 0 ? NV_OK : 1);
-    must("client", rm_alloc_short(&rm, 0, &rm.client, NV01_ROOT_CLIENT, 0, 0));
-    DeviceAllocation device = {.deviceId = 0, .hClientShare = rm.client};
-    must("device", rm_alloc(&rm, rm.client, H_DEVICE, NV01_DEVICE_0, &device, sizeof device));
-    u32 subdevice = 0;
-    NvHandle handle = H_SUBDEVICE;
-    must("subdevice", rm_alloc_short(&rm, H_DEVICE, &handle, NV20_SUBDEVICE_0, &subdevice, sizeof subdevice));
-    VaSpaceAllocation space = {0};
-    must("VA space", rm_alloc(&rm, H_DEVICE, H_VASPACE, FERMI_VASPACE_A, &space, sizeof space));
-    MemoryAllocation range = {.owner = rm.client, .flags = NVOS32_ALLOC_FLAGS_VIRTUAL, .size = VIRTUAL_BYTES, .hVASpace = H_VASPACE};
-    must("virtual range", rm_alloc(&rm, H_DEVICE, H_VIRTUAL, NV50_MEMORY_VIRTUAL, &range, sizeof range));
-    void* page = 0;
-    must("usermode object", rm_alloc(&rm, H_SUBDEVICE, H_USERMODE, TURING_USERMODE_A, 0, 0));
-    must("doorbell page", rm_map(&rm, H_SUBDEVICE, H_USERMODE, 0, USERMODE_BYTES, 0, &page, &cookie));
-    doorbell_page = page;
-    GroupAllocation group = {.hVASpace = H_VASPACE, .engineType = NV2080_ENGINE_TYPE_GR0};
-    must("channel group", rm_alloc(&rm, H_DEVICE, H_GROUP, KEPLER_CHANNEL_GROUP_A, &group, sizeof group));
-    ShareAllocation share = {.hVASpace = H_VASPACE};
-    must("context share", rm_alloc(&rm, H_GROUP, H_SHARE, FERMI_CONTEXT_SHARE_A, &share, sizeof share));
-    ring = memory(H_RING, NV01_MEMORY_LOCAL_USER, PAGE_BYTES, 1, AT_RING, &ring_va);
-    userd = memory(H_USERD, NV01_MEMORY_LOCAL_USER, PAGE_BYTES, 1, -1, 0);
-    for (u32 at = 0; at < 512; at += 4) *(volatile u32*)(userd + at) = 0;
-    memory(H_NOTIFIER, NV01_MEMORY_SYSTEM, PAGE_BYTES, 0, -1, 0);
-    push = memory(H_PUSH, NV01_MEMORY_SYSTEM, PUSH_BYTES, 1, AT_PUSH, &push_va);
-    host = memory(H_HOST, NV01_MEMORY_SYSTEM, BUFFER_BYTES, 1, AT_HOST, &host_va);
-    memory(H_VIDEO, NV01_MEMORY_LOCAL_USER, BUFFER_BYTES, 0, AT_VIDEO, &video_va);
-    ChannelAllocation channel = {.hObjectError = H_NOTIFIER, .gpFifoOffset = ring_va, .gpFifoEntries = RING_ENTRIES,
-                                 .hContextShare = H_SHARE, .hUserdMemory = {H_USERD}};
-    must("channel", rm_alloc(&rm, H_GROUP, H_CHANNEL, TURING_CHANNEL_GPFIFO_A, &channel, sizeof channel));
-    must("compute object", rm_alloc(&rm, H_CHANNEL, H_COMPUTE, TURING_COMPUTE_A, 0, 0));
+    const ClientNeeds needs = {RING_ENTRIES, PUSH_BYTES, BUFFER_BYTES, BUFFER_BYTES, 0};
+    open_objects();
+    open_channel(&needs);
     CopyAllocation copy = {0, 0};
     must("copy object", rm_alloc(&rm, H_CHANNEL, H_COPY, TURING_DMA_COPY_A, &copy, sizeof copy));
-    must("work submit token", rm_control(&rm, H_CHANNEL, NVC36F_CTRL_CMD_GPFIFO_GET_WORK_SUBMIT_TOKEN, &token, sizeof token));
-    must("schedule", rm_schedule(&rm, H_GROUP));
+    start_channel();
 }
 
-static void method(u32 subchannel, u32 first, u32 count, const u32* data) {
-    push[push_used++] = push_header(subchannel, first, count);
-    for (u32 index = 0; index < count; ++index) push[push_used++] = data[index];
-}
-#define METHOD(subchannel, first, ...) \
-    do { const u32 method_data[] = {__VA_ARGS__}; method(subchannel, first, sizeof method_data / 4, method_data); } while (0)
-#define HIGH(address) ((u32)((address) >> 32))
-#define LOW(address) ((u32)(address))
+#define METHOD PUSH_METHOD
 
 static void semaphore(u64 at, u32 payload_low, u32 payload_high, u32 execute) {
     METHOD(SUBCHANNEL_COPY, SEM_ADDR_LO, LOW(at), HIGH(at), payload_low, payload_high, execute);
 }
 
-// Submits what was pushed, behind it a release that the process waits for.
+// Submits what was pushed and waits for the release of `awaited` in it.
+static void submit(void) {
+    submit_pushed();
+    while (push[SEMAPHORE_AT / 4] != awaited) __asm__ volatile("pause");
+    if (push_used > PUSH_WORDS) push_begin = push_used = 0;
+}
+
+// Behind what was pushed a release that the process waits for.
 static void submit_and_wait(void) {
     semaphore(push_va + SEMAPHORE_AT, ++awaited, 0, SEM_EXECUTE_RELEASE | SEM_EXECUTE_RELEASE_WFI_EN);
-    ring[gp_put] = (u64)(push_used - push_begin) << 42 | (push_va + 4 * push_begin);
-    gp_put = (gp_put + 1) % RING_ENTRIES;
-    *(volatile u32*)(userd + USERD_GP_PUT) = gp_put;
-    __asm__ volatile("mfence" ::: "memory");
-    doorbell_page[USERMODE_NOTIFY_CHANNEL_PENDING / 4] = token;
-    while (push[SEMAPHORE_AT / 4] != awaited) __asm__ volatile("pause");
-    if (push_used > PUSH_WORDS) push_used = 0;
-    push_begin = push_used;
+    submit();
 }
 
 static u64 buffer(void) { return below(2) ? host_va : video_va; }
@@ -127,6 +69,13 @@ static void linear(void) {
     u32 bytes = 1 + below(below(2) ? 300 : 20000);
     u64 from = buffer() + below(HALF - bytes), to = buffer() + HALF + below(HALF - bytes);
     launch(from, to, 0, 0, bytes, 1, LAUNCH_SRC_PITCH | LAUNCH_DST_PITCH);
+}
+
+// The copy engine's own semaphore ends it, as in CUDA's copies.
+static void plain(u32 bytes) {
+    METHOD(SUBCHANNEL_COPY, CE_SET_SEMAPHORE_A, HIGH(push_va + SEMAPHORE_AT), LOW(push_va + SEMAPHORE_AT), ++awaited);
+    launch(host_va, video_va + HALF, 0, 0, bytes, 1, LAUNCH_SRC_PITCH | LAUNCH_DST_PITCH | LAUNCH_RELEASE_ONE_WORD);
+    submit();
 }
 
 static void pitched(void) {
@@ -208,9 +157,11 @@ int guest_main(int argc, char** argv) {
     if (kind_count == 0) fail("kinds", 0);
     if (plain_bytes > HALF) fail("bytes of a plain copy", plain_bytes);
     for (u32 index = 0; index < count; ++index) {
-        if (plain_bytes != 0)
-            launch(host_va, video_va + HALF, 0, 0, plain_bytes, 1, LAUNCH_SRC_PITCH | LAUNCH_DST_PITCH);
-        else switch (kinds[below(kind_count)]) {
+        if (plain_bytes != 0) {
+            plain(plain_bytes);
+            continue;
+        }
+        switch (kinds[below(kind_count)]) {
             case 'l': linear(); break;
             case 'p': pitched(); break;
             case 'r': remapped(0); break;

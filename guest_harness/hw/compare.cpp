@@ -61,16 +61,47 @@ private:
     u64 limit_ns_;
 };
 
+class DriverSide final : public RealSide {
+public:
+    explicit DriverSide(std::unique_ptr<System> system) : system_(std::move(system)) {}
+
+    void play(const trace::OpenTrace& open, const CompareOptions& options, const std::function<void(u64 index, Point&)>& at_point,
+              Comparison& out) override {
+        std::unique_ptr<trace::Reader> reader = open();
+        Session session(std::move(system_), {reader->header().driver, options.abort_after});
+        out.hardware = session.hardware();
+        HardwareWaits waits(session, options.wait_limit_ms);
+        PlaybackOptions play;
+        play.place = true;
+        play.direct = session.system().real();
+        play.on_start = [&](const PlaybackOptions::Stored& stored) { session.work().read_first(stored); };
+        play.clock = [&] { return session.system().now_ns(); };
+        play.before = [&](u64) { return !session.guard().stopped(); };
+        u64 index = 0;
+        play.on_point = [&](Point& point) { at_point(index++, point); };
+        out.real = play_back(session.platform(), waits, *reader, play);
+        out.stopped = !session.guard().reason().empty() ? session.guard().reason() : out.real.stopped;
+        out.refused = session.guard().refused();
+        out.unmodelled = session.kernel().unmodelled().entries();
+        out.words_recoded = session.work().words_recoded();
+        out.submissions = session.work().submissions();
+        out.ending = session.end();
+    }
+
+private:
+    std::unique_ptr<System> system_;
+};
+
 class Comparer {
 public:
     Comparer(const trace::OpenTrace& open, Comparison& out, const CompareOptions& options) : open_(open), out_(out), options_(options) {}
 
-    void run(std::unique_ptr<System> system) {
+    void run(RealSide& side) {
         out_.model = on_model([this](u64, Point& point) { note(point); }, std::nullopt);
         if (!out_.model.stopped.empty())
             throw HostError(fmt::format("{}: the model itself stops at event {}: {}", out_.trace, out_.model.stopped_at.value_or(0),
                                         out_.model.stopped));
-        on_hardware(std::move(system));
+        side.play(open_, options_, [this](u64 index, Point& point) { check(index, point); }, out_);
         if (mismatch_) find_byte();
     }
 
@@ -90,26 +121,6 @@ private:
         PointDigest digest{point.event(), {}};
         for (const RangeSet::Range& range : point.ranges()) digest.ranges.push_back(digest_of(range, point.read(range)));
         points_.push_back(std::move(digest));
-    }
-
-    void on_hardware(std::unique_ptr<System> system) {
-        std::unique_ptr<trace::Reader> reader = open_();
-        Session session(std::move(system), {reader->header().driver, options_.abort_after});
-        out_.hardware = session.hardware();
-        HardwareWaits waits(session, options_.wait_limit_ms);
-        PlaybackOptions play;
-        play.place = true;
-        play.clock = [&] { return session.system().now_ns(); };
-        play.before = [&](u64) { return !session.guard().stopped(); };
-        u64 index = 0;
-        play.on_point = [&](Point& point) { check(index++, point); };
-        out_.real = play_back(session.platform(), waits, *reader, play);
-        out_.stopped = !session.guard().reason().empty() ? session.guard().reason() : out_.real.stopped;
-        out_.refused = session.guard().refused();
-        out_.unmodelled = session.kernel().unmodelled().entries();
-        out_.words_recoded = session.work().words_recoded();
-        out_.submissions = session.work().submissions();
-        out_.ending = session.end();
     }
 
     void check(u64 index, Point& point) {
@@ -175,13 +186,19 @@ int Comparison::exit_code() const {
     return refused ? kRefused : equal() ? 0 : kDifferent;
 }
 
+std::unique_ptr<RealSide> driver_side(std::unique_ptr<System> system) { return std::make_unique<DriverSide>(std::move(system)); }
+
 Comparison compare(const std::string& name, const trace::OpenTrace& open, std::unique_ptr<System> system, const CompareOptions& options) {
+    return compare(name, open, *driver_side(std::move(system)), options);
+}
+
+Comparison compare(const std::string& name, const trace::OpenTrace& open, RealSide& side, const CompareOptions& options) {
     Comparison out;
     out.trace = name;
     const trace::Header header = open()->header();
     out.trace_chip = header.chip;
     out.trace_driver = header.driver;
-    Comparer(open, out, options).run(std::move(system));
+    Comparer(open, out, options).run(side);
     return out;
 }
 

@@ -2,6 +2,8 @@
 // memory at every release and at the end. Rules say what must differ; what no rule explains makes the comparison fail.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +41,7 @@ struct Comparison {
     u64 submissions = 0;
     Ending ending;
     std::map<std::string, sim::Unmodelled::Entry, std::less<>> unmodelled;
+    std::string work_text;   // what the work became, where no driver was asked; empty: it went there as it was
 
     bool equal() const;
     int exit_code() const;  // 0 equal, 1 different, 3 refused
@@ -50,6 +53,18 @@ struct CompareOptions {
     u64 seed = 0;              // the model's
 };
 
+// The other side of a comparison.
+class RealSide {
+public:
+    virtual ~RealSide() = default;
+    // Plays the trace, shows each point with its number, and fills in what only it knows: hardware, real, stopped, refused, ending.
+    virtual void play(const trace::OpenTrace& open, const CompareOptions& options, const std::function<void(u64 index, Point&)>& at_point,
+                      Comparison& out) = 0;
+};
+// A driver, by the raw forwarder.
+std::unique_ptr<RealSide> driver_side(std::unique_ptr<System> system);
+
+Comparison compare(const std::string& name, const trace::OpenTrace& open, RealSide& side, const CompareOptions& options);
 // Throws HostError: damaged trace, no hardware, or a driver that refuses the handshake.
 Comparison compare(const std::string& name, const trace::OpenTrace& open, std::unique_ptr<System> system, const CompareOptions& options);
 

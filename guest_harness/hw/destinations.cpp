@@ -1,9 +1,11 @@
-// Reads the methods that move memory: copy engine (clc5b5.h), inline transfers and reports (clc5c0.h), host semaphores (clc46f.h).
+// Reads the methods that move memory: copy engine (clc5b5.h), inline transfers and reports (clc5c0.h), host semaphores (clc46f.h). Of a
+// kernel only the semaphores are known; what it wrote is looked for in all memory that the GPU sees.
 // Hopper's classes keep these methods at their places, so recordings of either chip are read alike.
 #include "guest_harness/hw/destinations.h"
 
 #include <algorithm>
 
+#include "gpu_model/engine/compute/qmd.h"
 #include "gpu_model/engine/method_table.h"
 
 namespace harness::hw {
@@ -22,6 +24,7 @@ constexpr u64 kGobLines = 8;
 constexpr u64 kSemaphoreBytes = 4;
 constexpr u64 kTimedBytes = 16;
 constexpr u64 kTimeAt = 8;
+constexpr u32 kQmdShift = 8;
 using ClassByte = sim::Field<7, 0>;
 
 void set_high(u64& address, u32 word) { address = (address & 0xFFFF'FFFF) | u64{word} << 32; }
@@ -92,21 +95,41 @@ void RangeSet::remove(Range range) {
     }
 }
 
+bool RangeSet::meets(Range range) const {
+    auto it = ends_.lower_bound(range.end);
+    return it != ends_.begin() && std::prev(it)->second > range.begin;
+}
+
 std::vector<RangeSet::Range> RangeSet::ranges() const {
     std::vector<Range> out;
     for (const auto& [begin, end] : ends_) out.push_back({begin, end});
     return out;
 }
 
-void Destinations::add(const trace::Event& event, u64 number) {
+const std::vector<trace::Submit>& Destinations::add(const trace::Event& event, u64 number) {
     event_ = number;
-    for (const trace::Submit& submit : view_.add(event)) {
+    submits_ = view_.add(event);
+    for (const trace::Submit& submit : submits_) {
         channel_ = submit.channel;
         auto found = channels_.try_emplace(submit.channel, submit.channel_class).first;
         Channel& channel = found->second;
         channel.decoder.decode(submit.words, {{}, [&](const trace::MethodWord& word) { method(channel, word); }});
     }
+    note_touched();
+    return submits_;
 }
+
+void Destinations::note_touched() {
+    for (; touched_effects_ < effects_.size(); ++touched_effects_) {
+        const Effect& made = effects_[touched_effects_];
+        for (const RangeSet::Range& range : made.written) touched_.add(range);
+        touched_anywhere_ = touched_anywhere_ || made.anywhere;
+    }
+    // The last one stands for all that found no room.
+    if (effects_.size() >= kMaxEffects) touched_anywhere_ = true;
+}
+
+bool Destinations::untouched(u64 va, u64 bytes) const { return !touched_anywhere_ && !touched_.meets({va, va + bytes}); }
 
 void Destinations::method(Channel& channel, const trace::MethodWord& word) {
     if (word.method < kFirstEngineMethod) return host_method(channel, word);
@@ -225,6 +248,12 @@ void Destinations::compute_method(Channel& channel, const trace::MethodWord& wor
         case cc::SET_REPORT_SEMAPHORE_A: set_high(state.report, word.data); return;
         case cc::SET_REPORT_SEMAPHORE_B: set_low(state.report, word.data); return;
         case cc::SET_REPORT_SEMAPHORE_C: state.report_payload = word.data; return;
+        case cc::SEND_PCAS_A: state.qmd = u64{word.data} << kQmdShift; return;
+        case cc::SET_INLINE_QMD_ADDRESS_A: set_high(state.inline_qmd, word.data); return;
+        case cc::SET_INLINE_QMD_ADDRESS_B: set_low(state.inline_qmd, word.data); return;
+        case cc::SEND_SIGNALING_PCAS_B:
+            if (cc::SEND_SIGNALING_PCAS_B_SCHEDULE::get(word.data) != 0) launch_kernel(state);
+            return;
         case cc::SET_REPORT_SEMAPHORE_D: {
             using namespace gpu::nvc5c0;
             if (SET_REPORT_SEMAPHORE_D_OPERATION::get(word.data) != SET_REPORT_SEMAPHORE_D_OPERATION_RELEASE) return;
@@ -233,8 +262,42 @@ void Destinations::compute_method(Channel& channel, const trace::MethodWord& wor
             if (SET_REPORT_SEMAPHORE_D_REDUCTION_ENABLE::get(word.data) != 0) effects_.back().release_va.reset();
             return;
         }
-        default: return;
+        default: break;
     }
+    if (word.method < cc::LOAD_INLINE_QMD_DATA || word.method >= cc::LOAD_INLINE_QMD_DATA + gpu::Qmd::kBytes) return;
+    if (state.qmd_words.size() >= kMaxQmdWords) state.qmd_words.clear();
+    state.qmd_words[(state.inline_qmd << kQmdShift) + (word.method - cc::LOAD_INLINE_QMD_DATA)] = word.data;
+}
+
+// Its QMD as the pushbuffer or the process put it there; what a copy brought is not known.
+void Destinations::launch_kernel(const InlineState& state) {
+    Effect& made = effect("kernel launch");
+    made.anywhere = true;
+    made.exact = false;
+    gpu::Qmd qmd;
+    for (u32 i = 0; i < gpu::Qmd::kWords; ++i) {
+        const u64 at = state.qmd + u64{i} * sizeof(u32);
+        std::array<u8, sizeof(u32)> bytes{};
+        if (auto sent = state.qmd_words.find(at); sent != state.qmd_words.end()) {
+            qmd.words[i] = sent->second;
+        } else if (view_.stored_for_gpu(at, bytes)) {
+            for (std::size_t b = 0; b < bytes.size(); ++b) qmd.words[i] |= u32{bytes[b]} << (8 * b);
+        } else {
+            return;
+        }
+    }
+    for (u32 index = 0; index < 2; ++index) {
+        const std::optional<gpu::QmdRelease> semaphore = gpu::release_of(qmd, index);
+        if (!semaphore) continue;
+        const bool timed = !semaphore->one_word && !semaphore->reduces;
+        release("kernel's semaphore", semaphore->va, semaphore->payload, timed ? kTimedBytes : kSemaphoreBytes, timed);
+        if (semaphore->reduces) effects_.back().release_va.reset();
+    }
+}
+
+bool Destinations::kernel_in_flight() const {
+    return std::any_of(effects_.begin() + static_cast<std::ptrdiff_t>(first_fresh_), effects_.end(),
+                       [](const Effect& e) { return e.anywhere && !e.done; });
 }
 
 void Destinations::launch_inline(const InlineState& state, u32 launch) {
@@ -292,10 +355,19 @@ std::vector<RangeSet::Range> Destinations::take_settled() {
 
 std::vector<RangeSet::Range> Destinations::collect(bool fresh_only) const {
     RangeSet set;
+    bool kernels = false;
     const u64 first = fresh_only ? first_fresh_ : 0;
     for (u64 i = first; i < effects_.size(); ++i) {
         if (!effects_[i].done || (fresh_only && effects_[i].told)) continue;
         for (const RangeSet::Range& range : effects_[i].written) set.add(range);
+        kernels = kernels || effects_[i].anywhere;
+    }
+    if (kernels && !kernel_in_flight()) {
+        u64 bytes = 0;
+        const std::vector<std::pair<u64, u64>> seen = view_.gpu_ranges();
+        for (const auto& [begin, length] : seen) bytes += std::min(length, kMaxSeen);
+        if (bytes <= kMaxSeen)
+            for (const auto& [begin, length] : seen) set.add({begin, begin + length});
     }
     for (const RangeSet::Range& range : times_.ranges()) set.remove(range);
     for (u64 i = first_fresh_; i < effects_.size(); ++i) {
@@ -310,6 +382,8 @@ const Destinations::Effect* Destinations::writer(u64 va) const {
         if (!effects_[i].done) continue;
         for (const RangeSet::Range& range : effects_[i].written)
             if (va >= range.begin && va < range.end) return &effects_[i];
+        // Nothing after the kernel is known to have written it.
+        if (effects_[i].anywhere) return &effects_[i];
     }
     return nullptr;
 }

@@ -24,6 +24,7 @@ public:
     };
     void add(Range range);
     void remove(Range range);
+    bool meets(Range range) const;
     std::vector<Range> ranges() const;
     bool empty() const { return ends_.empty(); }
 
@@ -41,6 +42,7 @@ public:
         std::vector<RangeSet::Range> written;
         std::vector<RangeSet::Range> times;  // written with times
         bool exact = true;                   // every byte of `written` is; false: some bytes of a surface
+        bool anywhere = false;               // a kernel: it may have written any memory that the GPU sees
         std::optional<u64> release_va;       // of a semaphore release
         u64 payload = 0;
         bool interrupt = false;
@@ -48,8 +50,8 @@ public:
         bool told = false;                   // taken by take_settled()
     };
 
-    // Every event of the trace, in order.
-    void add(const trace::Event& event, u64 number);
+    // Every event of the trace, in order. The submissions that it made, until the next call.
+    const std::vector<trace::Submit>& add(const trace::Event& event, u64 number);
     // The process saw `value` in driver memory. False: no release of the work explains it.
     bool saw(u64 process_address, u64 value);
     // The process was woken by an interrupt: what stands before the last one in each channel is done. (Guess: a client that pushes an
@@ -59,6 +61,8 @@ public:
     // Everything that is settled, or only what became so since the last take_settled().
     std::vector<RangeSet::Range> settled() const { return collect(false); }
     std::vector<RangeSet::Range> take_settled();
+    // No work so far writes there.
+    bool untouched(u64 va, u64 bytes) const;
     // The last settled effect that wrote this byte; nullptr: none.
     const Effect* writer(u64 va) const;
     u64 effects() const { return effects_.size(); }
@@ -68,6 +72,8 @@ public:
 private:
     static constexpr u64 kMaxEffects = 1 << 20;
     static constexpr u64 kMaxLines = 4096;  // of one launch; beyond it the bounding range
+    static constexpr u64 kMaxSeen = u64{256} << 20;  // memory that is looked at after a kernel; beyond it nothing is
+    static constexpr std::size_t kMaxQmdWords = 1 << 16;
 
     struct CopyState {
         u64 out = 0;
@@ -95,6 +101,9 @@ private:
         u32 depth = 1;
         u64 report = 0;
         u32 report_payload = 0;
+        u64 qmd = 0;
+        u64 inline_qmd = 0;  // shifted, as the methods hold it
+        std::map<u64, u32> qmd_words = {};  // of QMDs in the pushbuffer, by address
     };
     struct HostState {
         u64 semaphore = 0;
@@ -116,14 +125,21 @@ private:
     void compute_method(Channel& channel, const trace::MethodWord& word);
     void launch_copy(const CopyState& state, u32 launch);
     void launch_inline(const InlineState& state, u32 launch);
+    void launch_kernel(const InlineState& state);
+    bool kernel_in_flight() const;
     Effect& effect(std::string what);
     void release(std::string what, u64 va, u64 payload, u64 bytes, bool timed);
     void settle(u64 last);
+    void note_touched();
     std::vector<RangeSet::Range> collect(bool fresh_only) const;
 
     trace::WorkView view_;
+    std::vector<trace::Submit> submits_;
     std::map<u32, Channel> channels_;
     std::vector<Effect> effects_;
+    RangeSet touched_;     // what all work so far writes
+    u64 touched_effects_ = 0;
+    bool touched_anywhere_ = false;
     RangeSet times_;       // memory that holds times: written with them and not overwritten since
     u64 first_fresh_ = 0;  // effects before it were taken by take_settled()
     u64 event_ = 0;

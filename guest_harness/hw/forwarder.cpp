@@ -39,6 +39,11 @@ constexpr u32 kClasses[] = {
 #include "guest_harness/hw/forwarded.def"
 };
 #undef FORWARD_CLASS
+#define FORWARD_UVM(name) abi::name,
+constexpr u32 kUvmCalls[] = {
+#include "guest_harness/hw/forwarded.def"
+};
+#undef FORWARD_UVM
 #define FORWARD_CONTROL(name) abi::name,
 constexpr u32 kControls[] = {
 #include "guest_harness/hw/forwarded.def"
@@ -124,13 +129,15 @@ int Forwarder::real_fd(u32 fd) const {
 
 i64 Forwarder::open(const rm::Caller&, int fd, std::string_view path, u32) {
     if (!link_.guard.go_on()) return -EINTR;
-    if (path.substr(0, kUvmNode.size()) == kUvmNode) return refuse("hw node " + std::string(path), "UVM is not forwarded");
-    if (path != kControlNode && path != kGpuNode) return -ENOENT;
+    const bool uvm_node = path == kUvmNode;
+    if (path.substr(0, kUvmNode.size()) == kUvmNode && !uvm_node) return refuse("hw node " + std::string(path), "it is not forwarded");
+    if (path != kControlNode && path != kGpuNode && !uvm_node) return -ENOENT;
     if (descriptors_.size() >= Bounds::kDescriptors) return -EMFILE;
-    const i64 real = link_.system.open(path == kControlNode ? std::string(path) : link_.system.gpu_node());
+    const i64 real = link_.system.open(path == kGpuNode ? link_.system.gpu_node() : std::string(path));
     if (real < 0) return real;
-    link_.ledger.opened(static_cast<int>(real));
-    descriptors_[fd] = {static_cast<int>(real), 0, 0, 0};
+    if (uvm_node) link_.ledger.opened_uvm(static_cast<int>(real));
+    else link_.ledger.opened(static_cast<int>(real));
+    descriptors_[fd] = {static_cast<int>(real), 0, 0, 0, uvm_node};
     return 0;
 }
 
@@ -147,7 +154,9 @@ i64 Forwarder::close(const rm::Caller&, int fd) {
 
 i64 Forwarder::ioctl(const rm::Caller& caller, int fd, u64 request, u64 argument) {
     if (!link_.guard.go_on()) return -EINTR;
-    if (descriptors_.find(fd) == descriptors_.end()) return -EBADF;
+    const auto descriptor = descriptors_.find(fd);
+    if (descriptor == descriptors_.end()) return -EBADF;
+    if (descriptor->second.uvm) return uvm(caller, fd, request, argument);
     const auto word = static_cast<u32>(request);
     const u32 number = abi::IOC_NR::get(word);
     const abi::IoctlRow* row = abi::find_escape(number);
@@ -211,9 +220,9 @@ i64 Forwarder::plain(Call& call) {
 }
 
 // A field of the argument struct, where the guest's version has it.
-u64 Forwarder::field(const Call& call, std::string_view name) const {
+u64 Forwarder::field(const Call& call, std::span<const u8> bytes, std::string_view name) const {
     std::optional<rm::FieldPlace> place = rm::field_place(link_.guest, call.row.type, name);
-    return place ? load_u64(call.after, place->offset, place->bytes) : 0;
+    return place ? load_u64(bytes, place->offset, place->bytes) : 0;
 }
 
 void Forwarder::note_plain(const Call& call) {
@@ -244,12 +253,12 @@ void Forwarder::note_plain(const Call& call) {
             return;
         }
         case abi::NV_ESC_RM_MAP_MEMORY_DMA:
-            if (field(call, "status") == abi::NV_OK)
-                link_.work.gpu_mapped(field(call, "dmaOffset"), static_cast<u32>(field(call, "hMemory")), field(call, "offset"),
-                                      field(call, "length"));
+            if (field(call, call.after, "status") == abi::NV_OK)
+                link_.work.gpu_mapped(field(call, call.after, "dmaOffset"), static_cast<u32>(field(call, call.after, "hMemory")),
+                                      field(call, call.after, "offset"), field(call, call.after, "length"));
             return;
         case abi::NV_ESC_RM_UNMAP_MEMORY_DMA:
-            if (field(call, "status") == abi::NV_OK) link_.work.gpu_unmapped(field(call, "dmaOffset"));
+            if (field(call, call.after, "status") == abi::NV_OK) link_.work.gpu_unmapped(field(call, call.after, "dmaOffset"));
             return;
         default: return;
     }
@@ -262,6 +271,39 @@ i64 Forwarder::system_parameters(Call& call) {
     const i64 result = send(call);
     call.after = call.before;
     return write_back(call, result);
+}
+
+// UVM's requests are plain numbers, and the size of each struct is the driver's own.
+i64 Forwarder::uvm(const rm::Caller& caller, int fd, u64 request, u64 argument) {
+    const abi::IoctlRow* row = request <= ~u32{0} ? abi::find_uvm_ioctl(static_cast<u32>(request)) : nullptr;
+    if (row == nullptr || !lists(kUvmCalls, row->number))
+        return refuse("hw uvm " + trace::name_or_hex(row != nullptr ? row->name : std::string_view{}, request), "it is not forwarded");
+    Call call{caller, fd, *row, request, argument, std::vector<u8>(rm::struct_bytes(link_.guest, row->type)), {}};
+    if (!caller.memory.read(argument, call.before)) return -EFAULT;
+    if (row->number == abi::UVM_ALLOC_SEMAPHORE_POOL && field(call, call.before, "length") > Bounds::kPoolBytes)
+        return refuse("hw uvm " + std::string(row->name), fmt::format("more than {} bytes", Bounds::kPoolBytes));
+    std::vector<u8> sent = rm::recast(link_.guest, link_.there, row->type, call.before);
+    constexpr std::array<std::string_view, 2> kDescriptorFields = {"rmCtrlFd", "uvmFd"};
+    for (std::string_view name : kDescriptorFields)
+        if (std::optional<rm::FieldPlace> at = rm::field_place(link_.there, row->type, name))
+            store_u64(sent, at->offset, sizeof(u32),
+                      static_cast<u32>(real_fd(static_cast<u32>(load_u64(sent, at->offset, sizeof(u32))))));
+    const i64 result = link_.system.ioctl(descriptors_.at(fd).real, request, sent.data());
+    call.after = rm::recast(link_.there, link_.guest, row->type, sent);
+    for (std::string_view name : kDescriptorFields)
+        if (std::optional<rm::FieldPlace> at = rm::field_place(link_.guest, row->type, name))
+            store_u64(call.after, at->offset, sizeof(u32), load_u64(call.before, at->offset, sizeof(u32)));
+    if (result >= 0) note_uvm(call);
+    return write_back(call, result);
+}
+
+void Forwarder::note_uvm(const Call& call) {
+    if (field(call, call.after, "rmStatus") != abi::NV_OK) return;
+    const u64 base = field(call, call.after, "base");
+    if (call.row.number == abi::UVM_MAP_EXTERNAL_ALLOCATION)
+        link_.work.gpu_mapped(base, static_cast<u32>(field(call, call.after, "hMemory")), field(call, call.after, "offset"),
+                              field(call, call.after, "length"));
+    if (call.row.number == abi::UVM_FREE || call.row.number == abi::UVM_UNMAP_EXTERNAL) link_.work.gpu_unmapped(base);
 }
 
 i64 Forwarder::event_data(Call& call) {
@@ -443,14 +485,19 @@ rm::Mapping Forwarder::mmap(const rm::Caller&, int fd, u64 address, u64 bytes, u
     if (bytes == 0 || bytes > Bounds::kMappingBytes) return failed(ENOMEM);
     Descriptor& descriptor = it->second;
     const bool writable = (prot & PROT_WRITE) != 0;
-    const i64 at = link_.system.mmap(descriptor.real, bytes, writable, offset);
+    const i64 at = descriptor.uvm ? link_.system.mmap_at(descriptor.real, address, bytes, writable, offset)
+                                  : link_.system.mmap(descriptor.real, bytes, writable, offset);
+    if (at == -EEXIST) {
+        refuse(fmt::format("hw mapping of UVM at 0x{:x}", address), "this process has something there");
+        return failed(ECANCELED);
+    }
     if (at < 0) return failed(-at);
     const u64 host = static_cast<u64>(at);
     link_.ledger.mapped(host, bytes);
     mappings_[address] = {host, bytes};
     auto object = object_classes_.find(descriptor.memory);
     const bool registers = object != object_classes_.end() && object->second == abi::TURING_USERMODE_A;
-    if (!registers) link_.work.mapped(descriptor.memory, host, descriptor.offset, std::min(bytes, descriptor.bytes));
+    if (!registers && !descriptor.uvm) link_.work.mapped(descriptor.memory, host, descriptor.offset, std::min(bytes, descriptor.bytes));
     ++generation_;
     rm::Mapping mapping;
     // The bus (bus.h) takes host addresses for offsets.

@@ -25,6 +25,7 @@ struct Bounds {
     static constexpr u64 kObjects = 4096;
     static constexpr std::size_t kDescriptors = 256;
     static constexpr u64 kMappingBytes = u64{1} << 30;  // one mapping
+    static constexpr u64 kPoolBytes = u64{64} << 20;    // one semaphore pool of UVM
 };
 
 // What the parts of the path share.
@@ -59,6 +60,7 @@ private:
         u32 memory = 0;  // prepared by NV_ESC_RM_MAP_MEMORY for the next mmap
         u64 offset = 0;
         u64 bytes = 0;
+        bool uvm = false;
     };
     struct Mapped {
         u64 host = 0;
@@ -81,6 +83,8 @@ private:
     i64 control(Call& call);
     i64 event_data(Call& call);
     i64 system_parameters(Call& call);
+    i64 uvm(const rm::Caller& caller, int fd, u64 request, u64 argument);
+    void note_uvm(const Call& call);
     // Sends `after` in the layout that is there and brings it back. Nothing is written to the caller.
     i64 send(Call& call);
     // send(), and what changed goes to the caller.
@@ -103,7 +107,7 @@ private:
     std::optional<std::string> allocation_problem(u32 class_id, const Block& params) const;
     void note_alloc(const Call& call, u32 guest_class, const Block& params);
     void note_plain(const Call& call);
-    u64 field(const Call& call, std::string_view name) const;
+    u64 field(const Call& call, std::span<const u8> bytes, std::string_view name) const;  // 0 where the version has it not
     int real_fd(u32 fd) const;
 
     Link link_;

@@ -11,6 +11,7 @@ namespace harness::hw {
 
 void Ledger::closed(int fd) {
     std::erase(descriptors_, fd);
+    std::erase(uvm_, fd);
     // The driver frees a client with the descriptor that owns it.
     std::vector<u32> gone;
     for (const auto& [handle, client] : clients_)
@@ -73,6 +74,11 @@ std::vector<std::string> Ledger::release(System& system) {
         auto newest = std::prev(mappings_.end());
         system.munmap(newest->first, newest->second);
         mappings_.erase(newest);
+    }
+    while (!uvm_.empty()) {
+        const int fd = uvm_.back();
+        closed(fd);
+        if (system.close(fd) < 0) problems.push_back(fmt::format("descriptor {}: it does not close", fd));
     }
     while (!order_.empty()) {
         u32 handle = order_.back();

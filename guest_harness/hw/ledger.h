@@ -13,6 +13,11 @@ namespace harness::hw {
 class Ledger {
 public:
     void opened(int fd) { descriptors_.push_back(fd); }
+    // Of UVM: it closes before clients are freed, whose channels it may know.
+    void opened_uvm(int fd) {
+        opened(fd);
+        uvm_.push_back(fd);
+    }
     void closed(int fd);
     // `fd`: the control descriptor that owns the client.
     void client_made(int fd, u32 client);
@@ -38,6 +43,7 @@ private:
         std::map<u32, u32> objects;  // handle -> parent
     };
     std::vector<int> descriptors_;
+    std::vector<int> uvm_;  // those of UVM among them
     std::map<u32, Client> clients_;
     std::vector<u32> order_;  // clients, oldest first
     std::map<u64, u64> mappings_;

@@ -68,9 +68,12 @@ public:
         u64 address = next_address_;
         u64 rounded = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
         next_address_ += rounded + kPageBytes;
+        return mmap_at(fd, address, rounded, writable, offset);
+    }
+    i64 mmap_at(int fd, u64 address, u64 bytes, bool writable, u64 offset) override {
         return call([&] {
             u32 prot = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-            rm::Mapping mapping = process_.mmap(memory_, kPid, fd, address, rounded, prot, MAP_SHARED, offset);
+            rm::Mapping mapping = process_.mmap(memory_, kPid, fd, address, bytes, prot, MAP_SHARED, offset);
             return mapping.error != 0 ? -i64{mapping.error} : static_cast<i64>(address);
         });
     }

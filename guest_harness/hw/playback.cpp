@@ -53,11 +53,8 @@ public:
         if (!finished) kernel_.fibers().cancel(fiber);
         if (!error.empty()) throw HostError(error);
         if (!finished && outcome_.stopped.empty()) stop(result.text);
-        if (!work_times_.empty()) {
-            auto middle = work_times_.begin() + static_cast<std::ptrdiff_t>(work_times_.size() / 2);
-            std::nth_element(work_times_.begin(), middle, work_times_.end());
-            outcome_.work_ns = *middle;
-        }
+        outcome_.work_ns = median(work_times_);
+        outcome_.submit_ns = median(submit_times_);
         outcome_.effects = destinations_.effects();
         outcome_.unsettled = destinations_.unsettled();
         outcome_.report = replies_.report();
@@ -66,14 +63,29 @@ public:
     }
 
 private:
+    static u64 median(std::vector<u64>& times) {
+        if (times.empty()) return 0;
+        auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+        std::nth_element(times.begin(), middle, times.end());
+        return *middle;
+    }
+
     void script(trace::Reader& reader) {
+        if (options_.on_start)
+            options_.on_start([this](u64 va, std::span<u8> out) {
+                return destinations_.untouched(va, out.size()) && destinations_.view().stored_for_gpu(va, out);
+            });
         trace::Event event;
         while (outcome_.stopped.empty() && reader.next(event)) {
             number_ = outcome_.events_played;
             if (options_.before && !options_.before(number_)) return stop("the run was stopped");
+            // Stores are noted first: what they submit is looked at while they are made.
+            const bool stores = std::holds_alternative<StoreBatch>(event);
+            if (stores && options_.clock) stored_at_ = options_.clock();
+            if (stores) destinations_.add(event, number_);
             std::visit([this](const auto& e) { perform(e); }, event);
             if (!outcome_.stopped.empty()) return;
-            destinations_.add(event, number_);
+            if (!stores) destinations_.add(event, number_);
             kernel_.watchdog().progress();
             ++outcome_.events_played;
         }
@@ -124,13 +136,6 @@ private:
         return call.result;
     }
 
-    // The first call that takes something away: what was settled is looked at before.
-    static bool takes_down(const CallRecord& call) {
-        if (call.kind == CallRecord::Kind::Munmap || call.kind == CallRecord::Kind::Exit) return true;
-        if (call.kind != CallRecord::Kind::Ioctl) return false;
-        const u32 number = trace::request_name(call.request).number;
-        return number == abi::NV_ESC_RM_FREE || number == abi::NV_ESC_RM_UNMAP_MEMORY || number == abi::NV_ESC_RM_UNMAP_MEMORY_DMA;
-    }
     void take_down() {
         if (rung_) point(true);
         rung_ = false;
@@ -207,11 +212,20 @@ private:
     // --- stores, registers, waits --------------------------------------------------------------------------------------------------
 
     void perform(const StoreBatch& batch) {
-        if (options_.clock) stored_at_ = options_.clock();
         for (const StoreBatch::Store& store : batch.stores)
-            if (!driver_.store(store.address, store.data))
+            if (!store_directly(store) && !driver_.store(store.address, store.data))
                 return stop(fmt::format("0x{:x} bytes at 0x{:x} cannot be stored", store.data.size(), store.address));
         driver_.flush_stores();
+    }
+
+    bool store_directly(const StoreBatch::Store& store) {
+        if (!options_.direct) return false;
+        const ProcessDriver::MappedRange* range = driver_.find(store.address);
+        if (range == nullptr || !range->writable || range->kind != rm::MappingExtent::Kind::Bar1) return false;
+        const std::span<u8> window = driver_.window(*range, store.address, store.data.size());
+        if (window.size() != store.data.size()) return false;
+        std::copy(store.data.begin(), store.data.end(), window.begin());
+        return true;
     }
 
     void perform(const MmioRecord& access) {
@@ -221,11 +235,13 @@ private:
             return;
         }
         u64 value = access.value;
-        if (PageOffset::get(access.address) == kNotifyChannelPending) {
+        if (rings_doorbell(access)) {
             value = replies_.token(value);
             rung_ = true;
         }
         driver_.mmio_store(access.address, access.bytes, value);
+        if (options_.clock && stored_at_ != 0 && submit_times_.size() < kMaxTimes)
+            submit_times_.push_back(options_.clock() - stored_at_);
     }
 
     void perform(const PollRecord& poll) {
@@ -297,6 +313,7 @@ private:
     Destinations destinations_;
     static constexpr std::size_t kMaxTimes = 1 << 20;
     std::vector<u64> work_times_;
+    std::vector<u64> submit_times_;
     u64 stored_at_ = 0;
     bool rung_ = false;
     u64 number_ = 0;
@@ -326,6 +343,15 @@ private:
 };
 
 }  // namespace
+
+bool rings_doorbell(const MmioRecord& access) { return access.store && PageOffset::get(access.address) == kNotifyChannelPending; }
+
+bool takes_down(const CallRecord& call) {
+    if (call.kind == CallRecord::Kind::Munmap || call.kind == CallRecord::Kind::Exit) return true;
+    if (call.kind != CallRecord::Kind::Ioctl) return false;
+    const u32 number = trace::request_name(call.request).number;
+    return number == abi::NV_ESC_RM_FREE || number == abi::NV_ESC_RM_UNMAP_MEMORY || number == abi::NV_ESC_RM_UNMAP_MEMORY_DMA;
+}
 
 PlaybackOutcome play_back(const Platform& platform, Waits& waits, trace::Reader& reader, const PlaybackOptions& options) {
     return Playback(platform, waits, version_of(reader.header()), options).run(reader);

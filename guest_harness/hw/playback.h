@@ -40,6 +40,12 @@ struct PlaybackOptions {
     // Ask for the recorded GPU addresses where the driver would choose others.
     bool place = false;
     std::function<void(Point&)> on_point;
+    // At the start: reads what the process has stored where the GPU sees it; false where some byte was never stored, or the GPU may
+    // have written since. Faster than to look at a device's memory, and for as long as the playback lasts.
+    using Stored = std::function<bool(u64 gpu_address, std::span<u8> out)>;
+    std::function<void(const Stored&)> on_start;
+    // Stores go straight to memory that is mapped, past the journal, which nobody reads of a real driver.
+    bool direct = false;
     // Host time in ns, for measuring; empty: nothing is measured.
     std::function<u64()> clock;
     // Before each event; false ends the playback.
@@ -52,12 +58,18 @@ struct PlaybackOutcome {
     u64 submissions_awaited = 0;
     u64 effects = 0;
     u64 work_ns = 0;                 // median host time from the stores before a doorbell to the value that the process waited for
+    u64 submit_ns = 0;               // median host time of it until the doorbell is rung
     u64 unsettled = 0;               // effects that the recorded process never waited for
     std::string stopped;             // why it ended early; empty: it did not
     std::optional<u64> stopped_at;   // at which event
     trace::ReplyReport report;
     std::vector<std::string> differences;  // results and statuses
 };
+
+// The first calls of a process that take something away: what was settled is looked at before.
+bool takes_down(const CallRecord& call);
+// A store to NV_VIRTUAL_FUNCTION_DOORBELL of a usermode page.
+bool rings_doorbell(const MmioRecord& access);
 
 // On a kernel of its own that runs nothing else. Throws HostError: damaged trace.
 PlaybackOutcome play_back(const Platform& platform, Waits& waits, trace::Reader& reader, const PlaybackOptions& options);

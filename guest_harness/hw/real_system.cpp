@@ -50,6 +50,15 @@ public:
         void* at = ::mmap(nullptr, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, static_cast<off_t>(offset));
         return at == MAP_FAILED ? -i64{errno} : static_cast<i64>(reinterpret_cast<u64>(at));
     }
+    i64 mmap_at(int fd, u64 address, u64 bytes, bool writable, u64 offset) override {
+        void* const wanted = reinterpret_cast<void*>(address);
+        void* at = ::mmap(wanted, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED | MAP_FIXED_NOREPLACE, fd,
+                          static_cast<off_t>(offset));
+        if (at == MAP_FAILED) return -i64{errno};
+        if (at == wanted) return static_cast<i64>(address);
+        ::munmap(at, bytes);  // a kernel that does not know the flag
+        return -EEXIST;
+    }
     void munmap(u64 address, u64 bytes) override { ::munmap(reinterpret_cast<void*>(address), bytes); }
     u16 poll(int fd, u16 events) override {
         pollfd one{fd, static_cast<short>(events), 0};

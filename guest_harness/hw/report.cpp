@@ -29,14 +29,18 @@ std::vector<Row> rows_of(const Comparison& c) {
     rows.push_back({c.hardware.real ? "hardware" : "dry run", fmt::format("{}, driver {}", c.hardware.name, c.hardware.driver)});
     rows.push_back({"result", verdict(c)});
     rows.push_back({"events", fmt::format("{} of {} played", c.real.events_played, c.model.events_played)});
-    rows.push_back({"calls", fmt::format("{} of {} with the recorded status; {} reply fields differ without a rule",
+    if (c.work_text.empty())
+        rows.push_back({"calls", fmt::format("{} of {} with the recorded status; {} reply fields differ without a rule",
                                          c.real.report.same_status(), c.real.report.calls(), c.real.report.unexplained())});
+    else
+        rows.push_back({"calls", "none: no driver is asked"}), rows.push_back({"became", c.work_text});
     rows.push_back({"work", fmt::format("{} submissions with {} effects, {} awaited; {} pushbuffer words in another encoding",
                                         c.submissions, c.real.effects, c.real.submissions_awaited, c.words_recoded)});
     rows.push_back({"memory", fmt::format("{} releases, {} ranges, {} bytes compared; {} ranges could not be read; {} effects never "
                                           "awaited", c.real.points, c.ranges, c.bytes, c.unread_ranges, c.real.unsettled)});
     if (c.real.work_ns != 0)
-        rows.push_back({"time", fmt::format("{} ns from the stores before a doorbell to the awaited value (median)", c.real.work_ns)});
+        rows.push_back({"time", fmt::format("{} ns from the stores before a doorbell to the awaited value (median), of them {} ns until "
+                                            "the doorbell is rung", c.real.work_ns, c.real.submit_ns)});
     rows.push_back({"left out", "timestamps of releases (rule: time); what the process never waited for"});
     if (!c.stopped.empty())
         rows.push_back({"stopped", fmt::format("at event {}: {}", c.real.stopped_at.value_or(c.real.events_played), c.stopped)});
@@ -81,11 +85,13 @@ std::string comparison_json(const Comparison& comparison) {
     object["calls"] = comparison.real.report.calls();
     object["calls_same_status"] = comparison.real.report.same_status();
     object["reply_fields_unexplained"] = comparison.real.report.unexplained();
+    if (!comparison.work_text.empty()) object["work_became"] = comparison.work_text;
     object["submissions"] = comparison.submissions;
     object["effects"] = comparison.real.effects;
     object["effects_never_awaited"] = comparison.real.unsettled;
     object["words_recoded"] = comparison.words_recoded;
     object["work_ns_median"] = comparison.real.work_ns;
+    object["submit_ns_median"] = comparison.real.submit_ns;
     object["releases"] = comparison.real.points;
     object["ranges_compared"] = comparison.ranges;
     object["bytes_compared"] = comparison.bytes;

@@ -66,7 +66,9 @@ private:
 std::unique_ptr<System> open_backend(const std::string& name, const MachineOptions& model) {
     if (name == "rm") return real_system();
     if (name == "model") return model_system(model);
-    throw HostError(fmt::format("--hw is \"{}\"; choose rm (the driver of this host) or model (a dry run)", name));
+    if (name == "cuda") throw HostError("--hw=cuda is for replay and corpus: a guest's calls need a driver (--hw=rm)");
+    throw HostError(
+        fmt::format("--hw is \"{}\"; choose rm (the driver of this host), cuda (its CUDA library) or model (a dry run)", name));
 }
 
 Session::Session(std::unique_ptr<System> system, const SessionOptions& options)

@@ -23,6 +23,8 @@ public:
     virtual i64 close(int fd) = 0;
     virtual i64 ioctl(int fd, u64 request, void* argument) = 0;
     virtual i64 mmap(int fd, u64 bytes, bool writable, u64 offset) = 0;
+    // At exactly this address, where nothing may be yet: memory of UVM has one address for the process and the GPU.
+    virtual i64 mmap_at(int fd, u64 address, u64 bytes, bool writable, u64 offset) = 0;
     virtual void munmap(u64 address, u64 bytes) = 0;
     virtual u16 poll(int fd, u16 events) = 0;  // does not wait
 

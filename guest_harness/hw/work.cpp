@@ -95,7 +95,10 @@ std::string Work::submit(Channel& channel, u32 put) {
     for (; channel.next != put; channel.next = (channel.next + 1) % channel.params.ring_entries) {
         u64 entry_address = find_gpu(channel.params.ring_va + channel.next * kEntryBytes, kEntryBytes);
         if (entry_address == 0) return "ring of a channel: the process does not map it, so what it submits cannot be checked";
-        u64 entry = system_.load(entry_address, kEntryBytes);
+        u64 entry = 0;
+        const std::span<u8> bytes(reinterpret_cast<u8*>(&entry), kEntryBytes);
+        if (!stored_ || !stored_(channel.params.ring_va + channel.next * kEntryBytes, bytes))
+            entry = system_.load(entry_address, kEntryBytes);
         auto low = static_cast<u32>(entry);
         auto high = static_cast<u32>(entry >> 32);
         u32 words = ENTRY1_LENGTH::get(high);
@@ -112,7 +115,9 @@ std::string Work::segment(Channel& channel, u64 va, u32 count) {
     if (address == 0) return fmt::format("pushbuffer at 0x{:x}: the process does not map it, so it cannot be checked", va);
     std::vector<u32> words(count);
     std::span<u8> window = system_.window(address, u64{count} * kWordBytes);
-    if (!window.empty()) {
+    if (stored_ && stored_(va, std::span<u8>(reinterpret_cast<u8*>(words.data()), words.size() * kWordBytes))) {
+        // As the process stored them.
+    } else if (!window.empty()) {
         std::memcpy(words.data(), window.data(), window.size());
     } else {
         for (u32 i = 0; i < count; ++i) words[i] = static_cast<u32>(system_.load(address + i * kWordBytes, kWordBytes));
@@ -126,8 +131,9 @@ std::string Work::segment(Channel& channel, u64 va, u32 count) {
 
 std::string Work::recode(const trace::MethodWord& word, u64 address, u32 stored) {
     const bool host_method = word.method < kFirstEngineMethod;
-    const std::optional<u32> there = classes_.to_hardware(word.class_id);
     if (word.class_id == 0) return {};  // nothing is bound: the hardware's own error
+    Exchange& exchanged = exchange(word.class_id);
+    const std::optional<u32>& there = exchanged.there;
     if (!there) return fmt::format("class {:04X}: this hardware has none in its place", word.class_id);
     const bool compute = word.class_id == gpu::cls::TURING_COMPUTE_A;
     if (!host_method && compute && *there != word.class_id && is_code(word.method))
@@ -148,7 +154,7 @@ std::string Work::recode(const trace::MethodWord& word, u64 address, u32 stored)
         if (!bound) return fmt::format("class {:04X}: this hardware has none in its place", NVCLASS::get(data));
         data = NVCLASS::set(data, *bound);
     } else {
-        Recoded recoded = methods(word.class_id, *there).recode(word.method, data);
+        Recoded recoded = exchanged.methods->recode(word.method, data);
         // What Turing's class does not have either is the hardware's own error.
         if (!recoded.problem.empty() && word.known) return recoded.problem;
         data = recoded.data;
@@ -164,10 +170,14 @@ std::string Work::recode(const trace::MethodWord& word, u64 address, u32 stored)
     return {};
 }
 
-MethodExchange& Work::methods(u32 from, u32 to) {
-    std::unique_ptr<MethodExchange>& found = methods_[{from, to}];
-    if (!found) found = std::make_unique<MethodExchange>(from, to);
-    return *found;
+Work::Exchange& Work::exchange(u32 class_id) {
+    const auto found = exchanges_.find(class_id);
+    if (found != exchanges_.end()) return found->second;
+    constexpr std::size_t kMaxClasses = 256;  // more than any chip has; a stream of invented ones finds no memory here
+    if (exchanges_.size() >= kMaxClasses) exchanges_.clear();
+    Exchange made{classes_.to_hardware(class_id)};
+    if (made.there) made.methods = std::make_unique<MethodExchange>(class_id, *made.there);
+    return exchanges_.emplace(class_id, std::move(made)).first->second;
 }
 
 u64 Work::find_memory(u32 memory, u64 offset, u64 bytes) const {

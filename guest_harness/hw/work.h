@@ -2,8 +2,10 @@
 // the entries that it uncovers are read, checked and brought into the words of the classes that are there, in place.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -36,6 +38,9 @@ public:
     bool has_put(u64 address, u64 bytes) const;
     // A store to mapped memory is about to happen. Not empty: what it would submit cannot be said on this hardware.
     std::string before_store(u64 address, unsigned bytes, u64 value);
+    // Where to look for ring entries and pushbuffers before the memory itself, which a device may hold. False: it has them not.
+    using Stored = std::function<bool(u64 gpu_address, std::span<u8> out)>;
+    void read_first(Stored stored) { stored_ = std::move(stored); }
     u64 submissions() const { return submissions_; }
     u64 words_recoded() const { return words_recoded_; }
 
@@ -56,7 +61,12 @@ private:
     std::string submit(Channel& channel, u32 put);
     std::string segment(Channel& channel, u64 va, u32 words);
     std::string recode(const trace::MethodWord& word, u64 address, u32 stored);
-    MethodExchange& methods(u32 from, u32 to);
+    // What stands for a class here, and how its methods change.
+    struct Exchange {
+        std::optional<u32> there;
+        std::unique_ptr<MethodExchange> methods = {};  // nullptr: nothing stands for it
+    };
+    Exchange& exchange(u32 class_id);
     // Host address of a byte of a memory object, or of GPU memory, when [it, it + bytes) is mapped in one piece; 0: it is not.
     u64 find_memory(u32 memory, u64 offset, u64 bytes) const;
     u64 find_gpu(u64 va, u64 bytes) const;
@@ -68,7 +78,8 @@ private:
     std::map<u64, Range> gpu_;         // by GPU address (one space: Guess, as clients use one)
     std::map<u32, Channel> channels_;  // by handle
     std::map<u64, u32> puts_;          // host address of a GP_PUT -> channel
-    std::map<std::pair<u32, u32>, std::unique_ptr<MethodExchange>> methods_;
+    std::map<u32, Exchange> exchanges_;  // by Turing's class
+    Stored stored_;
     u64 submissions_ = 0;
     u64 words_recoded_ = 0;
 };

@@ -17,6 +17,8 @@ namespace {
 constexpr u32 kEscRmMapMemory = 78;       // NV_ESC_RM_MAP_MEMORY
 constexpr u32 kEscRmMapMemoryDma = 87;    // NV_ESC_RM_MAP_MEMORY_DMA
 constexpr u32 kUvmMapExternal = 33;       // UVM_MAP_EXTERNAL_ALLOCATION
+constexpr u32 kUvmAllocPool = 68;         // UVM_ALLOC_SEMAPHORE_POOL
+constexpr u32 kFirstPool = 0xFFFF'0000;   // pools have no handle: stands for one that no client chooses
 constexpr u32 kGetWorkSubmitToken = 0xc36f0108;  // NVC36F_CTRL_CMD_GPFIFO_GET_WORK_SUBMIT_TOKEN
 constexpr u64 kNotifyChannelPending = 0x90;      // NV_VIRTUAL_FUNCTION_DOORBELL in the usermode page
 constexpr u64 kUserdGpPut = 0x8c;         // GPPut of the channel's control struct
@@ -61,6 +63,12 @@ void WorkView::call(const CallRecord& call) {
     std::span<const u8> after = bytes_at(call, call.argument, true);
     if (view.status.value_or(0) != 0) return;
     if (view.request.uvm) {
+        if (view.request.number == kUvmAllocPool) {
+            // The process maps it at the same address.
+            if (auto params = rm::abi::load<rm::abi::UVM_ALLOC_SEMAPHORE_POOL_PARAMS>(in))
+                process_[params->base] = gpu_[params->base] = {params->length, kFirstPool + pools_++, 0};
+            return;
+        }
         if (view.request.number != kUvmMapExternal) return;
         if (auto params = rm::abi::load<rm::abi::UVM_MAP_EXTERNAL_ALLOCATION_PARAMS>(in))
             gpu_[params->base] = {params->length, params->hMemory, params->offset};
@@ -175,6 +183,12 @@ std::vector<u64> WorkView::gpu_addresses(u32 memory, u64 offset) const {
     for (const auto& [address, range] : gpu_)
         if (range.memory == memory && offset >= range.offset && offset - range.offset < range.bytes)
             out.push_back(address + (offset - range.offset));
+    return out;
+}
+
+std::vector<std::pair<u64, u64>> WorkView::gpu_ranges() const {
+    std::vector<std::pair<u64, u64>> out;
+    for (const auto& [address, range] : gpu_) out.emplace_back(address, range.bytes);
     return out;
 }
 

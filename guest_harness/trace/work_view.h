@@ -30,6 +30,10 @@ public:
     std::optional<u64> process_address(u32 memory, u64 offset, u64 bytes) const;
     // GPU addresses of one byte of a memory object.
     std::vector<u64> gpu_addresses(u32 memory, u64 offset) const;
+    // Every GPU range that a call has mapped, ascending: first address and bytes.
+    std::vector<std::pair<u64, u64>> gpu_ranges() const;
+    // What the process has stored to memory that the GPU sees there. False: some byte was never stored.
+    bool stored_for_gpu(u64 gpu_address, std::span<u8> out) const { return read_gpu(gpu_address, out); }
 
 private:
     // Bounds on what a trace may cost, whatever a guest wrote: entries for one doorbell, words and pages in all.
@@ -72,6 +76,7 @@ private:
     std::map<u32, u32> tokens_;          // work submit token to channel
     std::map<u64, std::vector<u8>> pages_;  // process memory, by page number
     u32 words_left_ = kMaxWords;
+    u32 pools_ = 0;  // semaphore pools of UVM so far
 };
 
 }  // namespace harness::trace

@@ -38,6 +38,9 @@ public:
     i64 close(int fd) override { return below_->close(fd); }
     i64 ioctl(int fd, u64 request, void* argument) override { return below_->ioctl(fd, request, argument); }
     i64 mmap(int fd, u64 bytes, bool writable, u64 offset) override { return below_->mmap(fd, bytes, writable, offset); }
+    i64 mmap_at(int fd, u64 address, u64 bytes, bool writable, u64 offset) override {
+        return below_->mmap_at(fd, address, bytes, writable, offset);
+    }
     void munmap(u64 address, u64 bytes) override { below_->munmap(address, bytes); }
     u16 poll(int fd, u16 events) override { return below_->poll(fd, events); }
     u64 load(u64 address, unsigned bytes) override { return below_->load(address, bytes); }
@@ -92,6 +95,22 @@ TEST_CASE("random pieces of work are equal at every release") {
     CHECK(result.real.submissions_awaited == 151);
     CHECK(result.real.points == 152);
     CHECK(result.real.unsettled == 0);
+}
+
+TEST_CASE("work in a space of UVM's is equal, its pool polled") {
+    const Comparison result = compare_bytes(record("uvm_client"), model("580.95.05"));
+    INFO(comparison_text(result));
+    CHECK(result.equal());
+    CHECK(result.real.points == 2);
+    CHECK(result.bytes > 2 * 100 * 1024);
+}
+
+TEST_CASE("after kernels all memory that the GPU sees is compared") {
+    const Comparison result = compare_bytes(record("kernel_client"), model("570.144"));
+    INFO(comparison_text(result));
+    CHECK(result.equal());
+    CHECK(result.real.unsettled == 0);
+    CHECK(result.bytes > 2 * 512 * 1024);
 }
 
 TEST_CASE("a byte that differs is found, with the work that wrote it") {
