@@ -54,6 +54,8 @@ public:
     virtual void on_reset() = 0;
     // The chip stopped a channel or an engine. Level-triggered facts (registers, fault buffer) are already in place.
     virtual void on_chip_error(const ChipError& error) = 0;
+    // A stalling interrupt became asserted (a vector of the interrupt tree) and stays so until its source is cleared.
+    virtual void on_stall_interrupt(u32 vector) { (void)vector; }
     virtual void visit(sim::StateVisitor& visitor) = 0;
 
 protected:

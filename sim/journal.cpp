@@ -41,6 +41,10 @@ void Journal::note(SimTime time, std::string_view text) {
     for (JournalSink* sink : sinks_) sink->on_note(time, text);
 }
 
+void Journal::begin(const RecordType& type, SimTime time, u64 number) {
+    for (JournalSink* sink : sinks_) sink->on_begin(type, time, number);
+}
+
 void Journal::add_sink(JournalSink& sink) { sinks_.push_back(&sink); }
 
 void Journal::remove_sink(JournalSink& sink) { std::erase(sinks_, &sink); }

@@ -39,6 +39,11 @@ public:
     virtual void on_record(const JournalRecord& record, std::span<const u8> payload) = 0;
     // Free text beside a record: explanations for people. Never part of the chain.
     virtual void on_note(SimTime time, std::string_view text) = 0;
+    // What a later record of `type` tells the end of began at `time`; `number` tells such works apart. Never part of
+    // the chain.
+    virtual void on_begin(const RecordType& type, SimTime time, u64 number) {
+        (void)type, (void)time, (void)number;
+    }
 
 protected:
     ~JournalSink() = default;
@@ -50,6 +55,7 @@ public:
     void append(const RecordType& type, SimTime time, std::initializer_list<u64> words,
                 std::span<const u8> payload = {});
     void note(SimTime time, std::string_view text);
+    void begin(const RecordType& type, SimTime time, u64 number);
     void add_sink(JournalSink& sink);
     void remove_sink(JournalSink& sink);
 

@@ -25,7 +25,7 @@ LAYERS = {  # folder: the folders whose headers it may include
 # What rm/ may see of the chip: its public face. Units stay private to gpu_model/.
 RM_MAY_INCLUDE = re.compile(
     r"gpu_model/(addresses|chip|firmware_port|pci_surface|gpu|fault_points|method_decode|signed_image)\.h$"
-    r"|gpu_model/(regs/.*|engine/classes\.(h|def)|engine/.*_methods\.def|mem/page_table_format\.h|time/timing_params\.h"
+    r"|gpu_model/(regs/.*|engine/classes\.(h|def)|engine/.*_methods\.def|mem/(page_table_format|fault_packet)\.h|time/timing_params\.h"
     r"|intr/intr_vectors\.(h|def)|host/(ramfc|ramuserd|runlist_entry)\.h|host/host_methods\.def)$")
 RM_CLIENT_MAY_NOT = re.compile(r"gpu_model/gpu\.h|rm/gsp")
 LIBRARIES = {  # third-party include: the only places that may use it

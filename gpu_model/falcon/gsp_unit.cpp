@@ -21,6 +21,7 @@ GspUnit::GspUnit(sim::Kernel& kernel, Bar0& bar0, PhysicalMemory& memory, MmuReg
     : kernel_(kernel), bar0_(bar0), memory_(memory), mmu_regs_(mmu_regs), intr_(intr),
       gsp_(kernel, "gsp", kGspBase, kGspRows, *this), sec2_(kernel, "sec2", kSec2Base, {}, *this),
       programs_(kernel, bar0, memory, mmu_regs, vbios) {
+    intr_.attach_level_listener(*this);
     gsp_.block().on_write(NV_PGSP_QUEUE_HEAD, [this](u32 index, u32) {
         if (firmware_ != nullptr && gsp_.riscv_active()) firmware_->on_queue_doorbell(index);
     });
@@ -91,6 +92,10 @@ void GspUnit::on_falcon_reset(Falcon& falcon) {
 void GspUnit::on_falcon_interrupt(Falcon& falcon, bool asserted) {
     if (&falcon == &gsp_) intr_.set_level(vector::gsp_stall, asserted);
     else intr_.set_level(vector::sec0_stall, asserted);
+}
+
+void GspUnit::on_level(u32 vector) {
+    if (firmware_ != nullptr && gsp_.riscv_active()) firmware_->on_stall_interrupt(vector);
 }
 
 void GspUnit::reset() {

@@ -18,7 +18,7 @@
 
 namespace gpu {
 
-class GspUnit final : public FirmwareBus, private FalconOwner {
+class GspUnit final : public FirmwareBus, private FalconOwner, private IntrTree::LevelListener {
 public:
     static constexpr u32 kGspBase = 0x110000;
     static constexpr u32 kSec2Base = 0x840000;
@@ -49,6 +49,7 @@ private:
     void on_falcon_start(Falcon& falcon) override;
     void on_falcon_reset(Falcon& falcon) override;
     void on_falcon_interrupt(Falcon& falcon, bool asserted) override;
+    void on_level(u32 vector) override;
     void start_riscv();
 
     sim::Kernel& kernel_;

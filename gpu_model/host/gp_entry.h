@@ -27,6 +27,7 @@ struct GpEntry {
     u32 length() const { return LENGTH::get(word1); }
     bool conditional() const { return FETCH::get(word0) != 0; }
     bool subroutine() const { return LEVEL::get(word1) != 0; }
+    bool sync() const { return SYNC::get(word1) != 0; }
     bool control() const { return length() == 0; }
     u32 opcode() const { return OPCODE::get(word1); }
 };

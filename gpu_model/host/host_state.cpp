@@ -57,6 +57,19 @@ void Channel::visit(sim::StateVisitor& visitor) {
     visitor.field("last_data", last_data);
 }
 
+void Pbdma::Ahead::visit(sim::StateVisitor& visitor) {
+    visitor.field("looked", looked);
+    visitor.field("entry", entry);
+    visitor.field("gp_get", gp_get);
+    visitor.field("word0", word0);
+    visitor.field("word1", word1);
+    visitor.field("va", va);
+    visitor.field("words", words);
+    if (!visitor.loading() || words.size() <= kAheadWords) return;
+    visitor.fail("words", "more than are fetched ahead");
+    words.clear();
+}
+
 u32 Pbdma::visit(sim::StateVisitor& visitor) {
     // The channel that stood here before a load is gone by now: the host's channels were read first.
     u32 chid = visitor.loading() || channel_ == nullptr ? kNoChannel : channel_->chid;
@@ -80,6 +93,8 @@ u32 Pbdma::visit(sim::StateVisitor& visitor) {
     visitor.field("event", event);
     visitor.field("waiting", waiting);
     visitor.field("burst_draws", burst_draws_);
+    visitor.field("ahead", ahead_);
+    visitor.field("ahead_draws", ahead_draws_);
     visitor.field("last_chid", last_chid);
     visitor.field("intr_0", intr_0);
     visitor.field("intr_1", intr_1);
@@ -112,6 +127,7 @@ void Host::Notice::visit(sim::StateVisitor& visitor) {
     visitor.field("fault_privileged", fault.client.privileged);
     visit_address(visitor, "fault_instance", fault.instance);
     visitor.field("fault_replayable", fault.replayable);
+    visitor.field("fault_replay_enabled", fault.replay_enabled);
 }
 
 // A loaded state is input: what the scheduler indexes by must name something, and both sides of a link must agree.

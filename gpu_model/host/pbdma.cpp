@@ -59,6 +59,7 @@ bool Pbdma::load(Channel& channel, u32 tsgid) {
     instance.value = u64{INST_PTR::get(channel.instance_register)} << 12;
     for (u32 i = 0; i < ramfc::kWords; ++i) fc_[i] = load_u32(memory_, instance + i * 4);
 
+    ahead_ = {};  // what was fetched and not used is fetched again
     channel_ = &channel;
     channel.pbdma = index_;
     channel.latency_paid = false;
@@ -150,14 +151,15 @@ Pbdma::Step Pbdma::fetch_entry() {
         if (step != Step::Done) return step;
         channel_->streaming = true;
     }
-    std::array<u8, 8> bytes{};
     MmuFault mmu_fault;
-    if (!mmu_.read(context_.space, GpuVa{va}, bytes, client(), mmu_fault)) return fault(mmu_fault);
     GpEntry entry;
-    for (u32 i = 0; i < 4; ++i) {
-        entry.word0 |= u32{bytes[i]} << 8 * i;
-        entry.word1 |= u32{bytes[4 + i]} << 8 * i;
+    if (ahead_.entry && ahead_.gp_get == fc_[ramfc::GP_GET]) {
+        entry = {ahead_.word0, ahead_.word1};
+    } else {
+        ahead_ = {};
+        if (!read_entry(va, entry, mmu_fault)) return fault(mmu_fault);
     }
+    ahead_.entry = ahead_.looked = false;
     cost_ps_ += timing_.host_clock_ps;
     channel_->entry_in_hand = true;
     channel_->entry_word0 = entry.word0;
@@ -183,6 +185,43 @@ Pbdma::Step Pbdma::fetch_entry() {
         return fail(pbdma_intr::PBSEG, 0, entry.va(), PB_HEADER_METHOD::get(header) << 2, header);
     }
     return Step::Done;
+}
+
+bool Pbdma::read_entry(u64 va, GpEntry& entry, MmuFault& mmu_fault) {
+    std::array<u8, 8> bytes{};
+    if (!mmu_.read(context_.space, GpuVa{va}, bytes, client(), mmu_fault)) return false;
+    for (u32 i = 0; i < 4; ++i) {
+        entry.word0 |= u32{bytes[i]} << 8 * i;
+        entry.word1 |= u32{bytes[4 + i]} << 8 * i;
+    }
+    return true;
+}
+
+// Host fetches the next segment while it parses this one, as long as that entry does not ask it to wait. Seed 0 never
+// gets so far ahead; other seeds sometimes do, so that what this segment stores into the next one may come too late.
+void Pbdma::fetch_ahead() {
+    ahead_ = {};
+    ahead_.looked = true;
+    u32 next = fc_[ramfc::GP_FETCH];
+    if (next == fc_[ramfc::GP_PUT]) return;
+    sim::RandomStream stream = kernel_.stream("gpu.host.pbdma", fmt::format("{} ahead {}", index_, ++ahead_draws_));
+    if (stream.below(2) == 0) return;
+    u64 base = u64{ramfc::GP_BASE_OFFSET::get(fc_[ramfc::GP_BASE])} << 3 |
+               u64{ramfc::GP_BASE_HI_OFFSET::get(fc_[ramfc::GP_BASE_HI])} << 32;
+    GpEntry entry;
+    MmuFault ignored;  // an access that fails now is made again when it counts
+    if (!read_entry(base + u64{next} * 8, entry, ignored)) return;
+    if (entry.sync() || entry.conditional()) return;
+    ahead_.entry = true;
+    ahead_.gp_get = next;
+    ahead_.word0 = entry.word0;
+    ahead_.word1 = entry.word1;
+    if (entry.control() || entry.va() + u64{entry.length()} * 4 > kHostVaLimit) return;
+    ahead_.va = entry.va();
+    ahead_.words.resize(std::min(entry.length(), kAheadWords));
+    std::span<u8> bytes(reinterpret_cast<u8*>(ahead_.words.data()), ahead_.words.size() * 4);
+    if (!mmu_.read(context_.space, GpuVa{entry.va()}, bytes, client(), ignored)) ahead_.words.clear();
+    SIM_PROBE(kernel_, "host.gp_entry.fetched_ahead");
 }
 
 Pbdma::Step Pbdma::control_entry(GpEntry entry) {
@@ -228,14 +267,21 @@ Pbdma::Step Pbdma::run_segment() {
     u64 left = (put - get) / 4;
     u64 count = std::min<u64>(left, burst_words());
     burst_cut_ = count < std::min<u64>(left, kBurstWords);
-    words_.resize(count);
     MmuFault mmu_fault;
-    std::span<u8> bytes(reinterpret_cast<u8*>(words_.data()), count * 4);
-    if (!mmu_.read(context_.space, GpuVa{get}, bytes, client(), mmu_fault)) {
-        u64 valid = mmu_fault.va.value > get ? (mmu_fault.va.value - get) / 4 : 0;
-        if (valid == 0) return fault(mmu_fault);
-        words_.resize(std::min(valid, count));
+    if (!ahead_.words.empty() && ahead_.va == get) {
+        words_ = ahead_.words;
+        words_.resize(std::min<u64>(count, words_.size()));
+        ahead_.words.clear();
+    } else {
+        words_.resize(count);
+        std::span<u8> bytes(reinterpret_cast<u8*>(words_.data()), count * 4);
+        if (!mmu_.read(context_.space, GpuVa{get}, bytes, client(), mmu_fault)) {
+            u64 valid = mmu_fault.va.value > get ? (mmu_fault.va.value - get) / 4 : 0;
+            if (valid == 0) return fault(mmu_fault);
+            words_.resize(std::min(valid, count));
+        }
     }
+    if (kernel_.seed() != 0 && !ahead_.looked) fetch_ahead();
     u32 used = 0;
     Step step = Step::Done;
     u32 available = static_cast<u32>(words_.size());
@@ -553,6 +599,7 @@ void Pbdma::set_word(u32 index, u32 value) {
 
 void Pbdma::reset() {
     channel_ = nullptr;
+    ahead_ = {};
     context_ = {};
     fc_ = {};
     latch_ = {};

@@ -142,6 +142,18 @@ public:
 
 private:
     static constexpr u32 kBurstWords = 4096;
+    static constexpr u32 kAheadWords = 64;
+    // The next entry and the beginning of its segment, as they stood while the segment before was parsed.
+    struct Ahead {
+        bool looked = false;  // for the entry in hand
+        bool entry = false;   // words 0 and 1 are those of ring place `gp_get`
+        u32 gp_get = 0;
+        u32 word0 = 0;
+        u32 word1 = 0;
+        u64 va = 0;  // of `words`
+        std::vector<u32> words;
+        void visit(sim::StateVisitor& visitor);
+    };
     // Done: go on. Stop: result_ says why, and the word stays to be taken again. DoneStop: stop, but the word is used
     // up.
     enum class Step : u8 { Done, Stop, DoneStop };
@@ -157,6 +169,8 @@ private:
     Step engine_methods(u32 subchannel, u32 method, u32 increment, const u32* data, u32 count, u32& taken);
     Step switch_context(u32 engine_index);
     Step engine_refusal(MethodResult result, u32 subchannel, u32 method, u32 data);
+    bool read_entry(u64 va, GpEntry& entry, MmuFault& fault);
+    void fetch_ahead();
     void finish_entry();
     void write_back(bool all);
 
@@ -207,6 +221,8 @@ private:
     bool burst_cut_ = false;  // another seed made the fetcher lag: what is left is fetched when this is decoded
     u64 burst_draws_ = 0;     // random draws made so far
     std::vector<u32> words_;  // fetched ahead, kBurstWords at most; empty between runs
+    Ahead ahead_;
+    u64 ahead_draws_ = 0;
 };
 
 }  // namespace gpu

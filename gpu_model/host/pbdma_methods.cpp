@@ -279,7 +279,7 @@ Pbdma::Step Pbdma::reduction(u64 va, u64 payload, bool is_64bit, u32 op, bool is
     std::array<u8, 8> bytes{};
     std::span<u8> word(bytes.data(), is_64bit ? 8 : 4);
     MmuFault mmu_fault;
-    if (!mmu_.read(context_.space, GpuVa{va}, word, client(), mmu_fault)) return fault(mmu_fault);
+    if (!mmu_.read_atomic(context_.space, GpuVa{va}, word, client(), mmu_fault)) return fault(mmu_fault);
     u64 memory = get_u64(word);
     if (is_64bit) {
         reduce_u64(static_cast<Reduction>(op), is_signed, memory, payload, result);

@@ -36,6 +36,7 @@ void IntrTree::pulse(u32 vector) {
 void IntrTree::set_level(u32 vector, bool asserted) {
     SIM_CHECK(vector < kVectors, vector);
     u32& level = level_[vector / kBitsPerLeaf];
+    bool rises = asserted && (level & bit_of(vector)) == 0;
     if (asserted) {
         level |= bit_of(vector);
         leaf_[vector / kBitsPerLeaf] |= bit_of(vector);
@@ -43,6 +44,7 @@ void IntrTree::set_level(u32 vector, bool asserted) {
         level &= ~bit_of(vector);  // the latched leaf bit stays until software clears it
     }
     evaluate(Send::OnRise);
+    if (rises && level_listener_ != nullptr) level_listener_->on_level(vector);
 }
 
 void IntrTree::trigger(u32 vector) {

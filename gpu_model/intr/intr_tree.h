@@ -26,7 +26,17 @@ public:
     protected:
         ~MessagePort() = default;
     };
+    // Hears of every level source that becomes asserted, whatever the enables of this tree: the GSP has a tree of its own
+    // over the same wires, of which only this is modelled.
+    class LevelListener {
+    public:
+        virtual void on_level(u32 vector) = 0;
+
+    protected:
+        ~LevelListener() = default;
+    };
     IntrTree(sim::Kernel& kernel, MessagePort& port);
+    void attach_level_listener(LevelListener& listener) { level_listener_ = &listener; }
 
     // An event: sets the leaf bit once. vector = 32 * leaf + bit. Precondition: vector < kVectors.
     void pulse(u32 vector);
@@ -66,6 +76,7 @@ private:
 
     sim::Kernel& kernel_;
     MessagePort& port_;
+    LevelListener* level_listener_ = nullptr;
     std::array<u32, kLeaves> leaf_{};
     std::array<u32, kLeaves> level_{};
     std::array<u32, kLeaves> leaf_enable_{};

@@ -23,35 +23,13 @@ using SIZE_VAL = NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_BUFFER_SIZE_VAL;
 using SIZE_OVERFLOW_INTR = NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_BUFFER_SIZE_OVERFLOW_INTR;
 using SIZE_SET_DEFAULT = NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_BUFFER_SIZE_SET_DEFAULT;
 using SIZE_ENABLE = NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_BUFFER_SIZE_ENABLE;
-using INFO_FAULT_TYPE = NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_INFO_FAULT_TYPE;
-using INFO_REPLAYABLE_FAULT = NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_INFO_REPLAYABLE_FAULT;
-using INFO_CLIENT = NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_INFO_CLIENT;
-using INFO_ACCESS_TYPE = NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_INFO_ACCESS_TYPE;
-using INFO_CLIENT_TYPE = NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_INFO_CLIENT_TYPE;
-using INFO_GPC_ID = NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_INFO_GPC_ID;
-using INFO_REPLAYABLE_FAULT_EN = NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_INFO_REPLAYABLE_FAULT_EN;
-using INFO_VALID = NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_INFO_VALID;
 using STATUS_VALID = NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_STATUS_VALID;
 using STATUS_DROPPED = sim::Field<7, 0>;  // the eight DROPPED_* bits
 using INST_ENGINE_ID = NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_INST_LO_ENGINE_ID;
 using INST_APERTURE = NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_INST_LO_APERTURE;
 
-// NVC369_BUF_ENTRY, by dword; dword 7 has the layout of FAULT_INFO.
-using ENTRY_INST_APERTURE = sim::Field<9, 8>;
-using ENTRY_ENGINE_ID = sim::Field<8, 0>;
-using PAGE = sim::Field<31, 12>;
 using LOW = sim::Field<31, 0>;
 using HIGH = sim::Field<63, 32>;
-enum EntryDword : u32 {
-    kInstLo = 0,
-    kInstHi = 1,
-    kAddrLo = 2,
-    kAddrHi = 3,
-    kTimestampLo = 4,
-    kTimestampHi = 5,
-    kEngine = 6,
-    kInfo = 7
-};
 
 constexpr u32 kDefaultEntries = 1024;
 constexpr u32 kPrefetchSendNone = 3;
@@ -65,7 +43,7 @@ constexpr u32 kErrorVector[] = {vector::mmu_non_replayable_fault_error, vector::
 
 bool is_bar(u16 engine_id) { return engine_id >= kEngineBar1 && engine_id < kEngineBar2 + kEnginePerBar; }
 
-u32 page_low(u64 address) { return static_cast<u32>(LOW::get(address)) & static_cast<u32>(PAGE::kMask); }
+u32 page_low(u64 address) { return static_cast<u32>(LOW::get(address)) & static_cast<u32>(FaultPacket::PAGE::kMask); }
 u32 high(u64 address) { return static_cast<u32>(HIGH::get(address)); }
 
 }  // namespace
@@ -87,32 +65,36 @@ void FaultUnit::on_mmu_fault(const MmuFault& fault) {
     if (fault.access == AccessType::Prefetch && page_fault_ctrl_ == kPrefetchSendNone) return;
     if (is_bar(fault.client.engine_id) || !buffers_[index].enabled()) return latch(fault);
     Buffer& buffer = buffers_[index];
-    Packet packet = make_packet(fault);
-    if (!buffer.full()) return deliver(index, packet);
+    FaultPacket packet = make_packet(fault);
+    // After an overflow nothing more comes in until software has made room and cleared the condition.
+    if (!buffer.full() && !buffer.overflow) return deliver(index, packet);
     SIM_PROBE(kernel_, "mmu.fault_buffer.overflow");
     buffer.overflow = true;
-    if (buffer.held.size() < kHeldMax) buffer.held.push_back(packet);
+    if (buffer.held.size() < kHeldMax) buffer.held.push_back(packet.words);
     if (SIZE_OVERFLOW_INTR::get(buffer.size) != 0) intr_.pulse(kErrorVector[index]);
 }
 
-FaultUnit::Packet FaultUnit::make_packet(const MmuFault& fault) const {
+FaultPacket FaultUnit::make_packet(const MmuFault& fault) const {
+    using P = FaultPacket;
     u64 time = clock_.timestamp_ns();
-    Packet p{};
-    p[kInstLo] = page_low(fault.instance.value) | ENTRY_INST_APERTURE::make(static_cast<u64>(fault.instance.aperture));
-    p[kInstHi] = high(fault.instance.value);
-    p[kAddrLo] = page_low(fault.va.value);
-    p[kAddrHi] = high(fault.va.value);
-    p[kTimestampLo] = static_cast<u32>(LOW::get(time));
-    p[kTimestampHi] = high(time);
-    p[kEngine] = ENTRY_ENGINE_ID::make(fault.client.engine_id);
-    p[kInfo] = INFO_FAULT_TYPE::make(static_cast<u64>(fault.type)) | INFO_REPLAYABLE_FAULT::make(fault.replayable) |
-               INFO_CLIENT::make(fault.client.client_id) | INFO_ACCESS_TYPE::make(static_cast<u64>(fault.access)) |
-               INFO_CLIENT_TYPE::make(fault.client.gpc ? 0 : 1) | INFO_GPC_ID::make(fault.client.gpc_id) |
-               INFO_REPLAYABLE_FAULT_EN::make(fault.replayable) | INFO_VALID::make(1);
-    return p;
+    P packet;
+    packet.words[P::kInstLo] =
+        page_low(fault.instance.value) | P::INST_APERTURE::make(static_cast<u64>(fault.instance.aperture));
+    packet.words[P::kInstHi] = high(fault.instance.value);
+    packet.words[P::kAddrLo] = page_low(fault.va.value);
+    packet.words[P::kAddrHi] = high(fault.va.value);
+    packet.words[P::kTimestampLo] = static_cast<u32>(LOW::get(time));
+    packet.words[P::kTimestampHi] = high(time);
+    packet.words[P::kEngine] = P::ENGINE_ID::make(fault.client.engine_id);
+    packet.words[P::kInfo] =
+        P::FAULT_TYPE::make(static_cast<u64>(fault.type)) | P::REPLAYABLE_FAULT::make(fault.replayable) |
+        P::CLIENT::make(fault.client.client_id) | P::ACCESS_TYPE::make(static_cast<u64>(fault.access)) |
+        P::CLIENT_TYPE::make(fault.client.gpc ? 0 : 1) | P::GPC_ID::make(fault.client.gpc_id) |
+        P::REPLAYABLE_FAULT_EN::make(fault.replay_enabled) | P::VALID::make(1);
+    return packet;
 }
 
-void FaultUnit::deliver(u32 index, const Packet& packet) {
+void FaultUnit::deliver(u32 index, const FaultPacket& packet) {
     Buffer& buffer = buffers_[index];
     bool was_empty = buffer.put == buffer.get;
     if (!write_packet(buffer, packet)) {
@@ -124,12 +106,10 @@ void FaultUnit::deliver(u32 index, const Packet& packet) {
     if (was_empty) intr_.pulse(kNotifyVector[index]);
 }
 
-bool FaultUnit::write_packet(Buffer& buffer, const Packet& packet) {
-    std::array<u8, kPacketBytes> bytes;
-    for (u32 i = 0; i < kPacketBytes; ++i)
-        bytes[i] = static_cast<u8>(extract_bits(packet[i / 4], i % 4 * 8 + 7, i % 4 * 8));
+bool FaultUnit::write_packet(Buffer& buffer, const FaultPacket& packet) {
+    std::array<u8, FaultPacket::kBytes> bytes = packet.bytes();
     u64 base = u64{BUFFER_LO_ADDR::get(buffer.lo)} << BUFFER_LO_ADDR::kLo | HIGH::make<u64>(buffer.hi);
-    u64 address = base + u64{buffer.put} * kPacketBytes;
+    u64 address = base + u64{buffer.put} * FaultPacket::kBytes;
     if (BUFFER_LO_ADDR_MODE::get(buffer.lo) == 0) return bar2_.try_write(address, bytes);
     auto aperture = mmu_format::target_aperture(BUFFER_LO_PHYS_APERTURE::get(buffer.lo));
     return aperture && memory_.write({*aperture, address}, bytes);
@@ -146,14 +126,14 @@ void FaultUnit::latch(const MmuFault& fault) {
         else latched_status_ |= NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_STATUS_DROPPED_BAR2_VIRT::make(1);
         return;
     }
-    Packet packet = make_packet(fault);
+    FaultPacket packet = make_packet(fault);
     latched_status_ |= STATUS_VALID::make(1);
-    addr_lo_ = packet[kAddrLo];
-    addr_hi_ = packet[kAddrHi];
+    addr_lo_ = packet.words[FaultPacket::kAddrLo];
+    addr_hi_ = packet.words[FaultPacket::kAddrHi];
     inst_lo_ = page_low(fault.instance.value) | INST_ENGINE_ID::make(fault.client.engine_id) |
                INST_APERTURE::make(static_cast<u64>(fault.instance.aperture));
-    inst_hi_ = packet[kInstHi];
-    info_ = packet[kInfo];
+    inst_hi_ = packet.words[FaultPacket::kInstHi];
+    info_ = packet.words[FaultPacket::kInfo];
 }
 
 u32 FaultUnit::read_get(u32 index) const {
@@ -179,12 +159,16 @@ void FaultUnit::write_get(u32 index, u32 value) {
         return;
     }
     b.get = pointer;
-    while (b.enabled() && !b.held.empty() && !b.full()) {
-        deliver(index, b.held.front());
+    while (b.enabled() && !b.overflow && !b.held.empty() && !b.full()) {
+        deliver(index, FaultPacket{b.held.front()});
         b.held.pop_front();
         if (b.write_error) break;
     }
-    if (b.enabled() && b.put != b.get) intr_.pulse(kNotifyVector[index]);
+    b.overflow = b.overflow || !b.held.empty();  // what still waits finds no room
+    if (!b.enabled() || b.put == b.get) return;
+    // While the overflow stands, the error is announced again and not the packets.
+    if (!b.overflow) intr_.pulse(kNotifyVector[index]);
+    else if (SIZE_OVERFLOW_INTR::get(b.size) != 0) intr_.pulse(kErrorVector[index]);
 }
 
 void FaultUnit::write_size(u32 index, u32 value) {

@@ -9,6 +9,7 @@
 
 #include "gpu_model/intr/intr_tree.h"
 #include "gpu_model/mem/bar_window.h"
+#include "gpu_model/mem/fault_packet.h"
 #include "gpu_model/mem/memory.h"
 #include "gpu_model/mem/mmu.h"
 #include "gpu_model/time/gpu_clock.h"
@@ -22,7 +23,6 @@ public:
     static constexpr u32 kBuffers = 2;
     static constexpr u32 kNonReplayable = 0;
     static constexpr u32 kReplayable = 1;
-    static constexpr u32 kPacketBytes = 32;
     static constexpr u32 kHeldMax = 256;
 
     FaultUnit(sim::Kernel& kernel, PhysicalMemory& memory, BarWindow& bar2, IntrTree& intr, const GpuClock& clock);
@@ -55,7 +55,6 @@ public:
     void visit(sim::StateVisitor& visitor);
 
 private:
-    using Packet = std::array<u32, kPacketBytes / 4>;
     struct Buffer {
         u32 lo = 0;
         u32 hi = 0;
@@ -65,16 +64,16 @@ private:
         bool overflow = false;
         bool getptr_corrupted = false;
         bool write_error = false;  // the packet's place could not be written
-        std::deque<Packet> held;   // waiting for space
+        std::deque<std::array<u32, FaultPacket::kDwords>> held;  // waiting for space
         u32 entries() const;
         bool enabled() const;
         bool full() const;
         void visit(sim::StateVisitor& visitor);
     };
 
-    Packet make_packet(const MmuFault& fault) const;
-    void deliver(u32 index, const Packet& packet);
-    bool write_packet(Buffer& buffer, const Packet& packet);
+    FaultPacket make_packet(const MmuFault& fault) const;
+    void deliver(u32 index, const FaultPacket& packet);
+    bool write_packet(Buffer& buffer, const FaultPacket& packet);
     void latch(const MmuFault& fault);
 
     sim::Kernel& kernel_;

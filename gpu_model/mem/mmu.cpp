@@ -92,6 +92,7 @@ AddressSpace Mmu::load_address_space(PhysAddr instance, std::optional<u32> veid)
 MmuFault Mmu::make_fault(const AddressSpace& space, FaultType type, AccessType access, GpuVa va,
                          const MmuClient& client) const {
     MmuFault fault{.type = type, .access = access, .va = va, .client = client, .instance = space.instance};
+    fault.replay_enabled = space.replay_tex || space.replay_gcc;
     bool enabled = client.client_id == kClientGpcGcc ? space.replay_gcc : space.replay_tex;
     fault.replayable =
         client.gpc && enabled && type_is_replayable(type) && sink_ != nullptr && sink_->replayable_buffer_enabled();
@@ -245,6 +246,12 @@ bool Mmu::write(const AddressSpace& space, GpuVa va, std::span<const u8> bytes, 
         va.value += part.bytes;
     }
     return true;
+}
+
+bool Mmu::read_atomic(const AddressSpace& space, GpuVa va, std::span<u8> out, const MmuClient& client, MmuFault& fault) {
+    Translation ignored;
+    if (!translate(space, va, out.size(), AccessType::Atomic, client, ignored, fault)) return false;
+    return read(space, va, out, client, fault);
 }
 
 void Mmu::invalidate(const TlbInvalidate& request) {

@@ -51,6 +51,7 @@ struct MmuFault {
     MmuClient client;
     PhysAddr instance;
     bool replayable = false;
+    bool replay_enabled = false;  // the space may raise replayable faults, whether or not this is one
 };
 
 struct Translation {
@@ -114,6 +115,8 @@ public:
     // Whole accesses over any number of pages. False at the first byte that faults: earlier bytes are done, as on hardware.
     bool read(const AddressSpace& space, GpuVa va, std::span<u8> out, const MmuClient& client, MmuFault& fault);
     bool write(const AddressSpace& space, GpuVa va, std::span<const u8> bytes, const MmuClient& client, MmuFault& fault);
+    // The load of a read-modify-write: refused where atomics or stores are. Precondition: the bytes lie in one page.
+    bool read_atomic(const AddressSpace& space, GpuVa va, std::span<u8> out, const MmuClient& client, MmuFault& fault);
 
     void invalidate(const TlbInvalidate& request);
     // Changes with every invalidation: whoever caches translations or code compares it.

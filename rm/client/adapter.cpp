@@ -146,7 +146,7 @@ Status Adapter::core_resume() {
 void Adapter::service_interrupts() {
     if (vectors_.empty()) return;
     io_.reg_write(reg::NV_CPU_INTR_TOP_EN_CLEAR, reg::kIntrTopMask);
-    for (u32 pass = 0; pass < kServicePassesMax; ++pass) {
+    for (u32 pass = 0; pass <= kServicePassesMax; ++pass) {
         u32 top = io_.reg_read(reg::NV_CPU_INTR_TOP) & reg::kIntrTopMask;
         bool any = false;
         for (u32 leaf = 0; leaf < reg::kIntrLeafCount; ++leaf) {
@@ -154,7 +154,8 @@ void Adapter::service_interrupts() {
             u32 pending = io_.reg_read(reg::NV_CPU_INTR_LEAF(leaf)) & io_.reg_read(reg::NV_CPU_INTR_LEAF_EN_SET(leaf));
             if (pending == 0) continue;
             any = true;
-            serve_leaf(leaf, pending);
+            if (pass < kServicePassesMax) serve_leaf(leaf, pending);
+            else give_up(leaf, pending);
         }
         if (!any) break;
     }
@@ -206,6 +207,19 @@ void Adapter::free_fb(gpu::FbPa address, u64 bytes) {
 // Page tables sit at the top of video memory, away from what clients allocate from the bottom.
 std::optional<gpu::FbPa> Adapter::alloc_table() {
     std::optional<gpu::FbPa> table = alloc_fb({.bytes = kPage4K, .alignment = kPage4K, .from_top = true});
+// What is still pending after so many passes nobody here can clear. RM bails out, and comes back with the next message,
+// until the operating system turns the line off; here only these vectors are. (model)
+void Adapter::give_up(u32 leaf, u32 pending) {
+    for (const InterruptVector& row : vectors_) {
+        // The GSP's waits for the end of a lockdown.
+        if (row.mc_engine == MC_ENGINE_IDX_GSP && row.stall / 32 == leaf) pending &= ~(u32{1} << row.stall % 32);
+    }
+    if (pending == 0) return;
+    io_.reg_write(reg::NV_CPU_INTR_LEAF_EN_CLEAR(leaf), pending);
+    kernel_.journal().note(kernel_.now(), fmt::format("NVRM: Interrupt is stuck. Bailing after {} iterations. Leaf {}: 0x{:08x} disabled",
+                                                      kServicePassesMax, leaf, pending));
+}
+
     if (table)
         for (u64 offset = 0; offset < kPage4K; offset += 8) bar2_.write64(*table + offset, 0);
     return table;

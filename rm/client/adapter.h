@@ -140,6 +140,7 @@ private:
     void on_rpc_event(const msgq::Record& record) override;
     Status core_reset() override;
     Status core_start() override;
+    void give_up(u32 leaf, u32 pending);
     Status core_wait_for_halt() override;
     Status core_resume() override;
     std::optional<gpu::FbPa> alloc_table() override;

@@ -40,6 +40,7 @@ Driver::Driver(sim::Kernel& kernel, const DriverVersion& version, gpu::PciDevice
 }
 
 Driver::~Driver() {
+    if (fault_service_ != sim::kNoFiber) kernel_.fibers().cancel(fault_service_);
     kernel_.events().remove_target(target_);
 }
 
@@ -176,6 +177,7 @@ void Driver::on_rpc_event(const msgq::Record& record) {
     if (name == "NV_VGPU_MSG_EVENT_POST_EVENT") return on_post_event(record);
     if (name == "NV_VGPU_MSG_EVENT_RC_TRIGGERED") return on_rc_triggered(record);
     if (name == "NV_VGPU_MSG_EVENT_OS_ERROR_LOG") return on_os_error_log(record);
+    if (name == "NV_VGPU_MSG_EVENT_MMU_FAULT_QUEUED") return start_fault_service();
     if (name == "NV_VGPU_MSG_EVENT_UCODE_LIBOS_PRINT" || name == "NV_VGPU_MSG_EVENT_GSP_POST_NOCAT_RECORD") return;
     context_.note(fmt::format("driver: unexpected RPC event {} ({}), dropped", record.header.function,
                               name.empty() ? "?" : name));
@@ -189,6 +191,21 @@ void Driver::on_post_event(const msgq::Record& record) {
     if (!events_.notify_event(event->hClient, event->hEvent, event->notifyIndex, event->data, event->info16))
         context_.note(fmt::format("driver: POST_EVENT for event 0x{:x} of client 0x{:x}: NV_ERR_OBJECT_NOT_FOUND",
                                   event->hEvent, event->hClient));
+}
+
+// UVM's bottom half calls RM and waits for the firmware, which an interrupt handler must not. One that runs finds what
+// comes meanwhile by itself.
+void Driver::start_fault_service() {
+    if (fault_service_ != sim::kNoFiber) return;
+    fault_service_ = kernel_.fibers().spawn("nvidia-uvm fault service", sim::Phase::Driver, [this] {
+        struct Ended {
+            sim::FiberId& fiber;
+            ~Ended() { fiber = sim::kNoFiber; }
+        } ended{fault_service_};
+        ApiLock lock(kernel_.fibers(), api_);
+        uvm_.service_faults();
+        adapter_.io().settle();
+    });
 }
 
 void Driver::on_rc_triggered(const msgq::Record& record) {

@@ -152,6 +152,7 @@ private:
     void on_os_error_log(const msgq::Record& record);
     void on_post_event(const msgq::Record& record);
 
+    void start_fault_service();
     sim::Kernel& kernel_;
     const DriverVersion& version_;
     sim::Condition wake_{"driver events"};
@@ -170,6 +171,7 @@ private:
     sim::TargetId target_;
     bool interrupt_pending_ = false;
     u32 gpu_users_ = 0;
+    sim::FiberId fault_service_ = sim::kNoFiber;  // UVM's bottom half, while it runs
     std::map<u64, std::vector<u8>> control_cache_;  // control (and input word << 32): its parameters, where nothing else changes them
     u64 memblock_bytes_ = 0;  // SYS_PARAMS
 };

@@ -124,7 +124,8 @@ void Gsp::Impl::boot() {
     namespace regs = gpu::regs;
     heap_ = gsp::FbHeap(layout_.structures, layout_.structures_bytes);
     if (!set_up_bar(regs::NV_VIRTUAL_FUNCTION_PRIV_BAR1_BLOCK, bar1_root_, bar1_instance_) ||
-        !set_up_bar(regs::NV_VIRTUAL_FUNCTION_PRIV_BAR2_BLOCK, bar2_root_, bar2_instance_) || !fifo_.start(heap_)) {
+        !set_up_bar(regs::NV_VIRTUAL_FUNCTION_PRIV_BAR2_BLOCK, bar2_root_, bar2_instance_) || !fifo_.start(heap_) ||
+        !start_fault_buffer()) {
         return halt("the firmware's video memory does not answer or is too small");
     }
     objects_.insert_client(gsp::kInternalClient);

@@ -22,7 +22,6 @@ namespace {
 constexpr u32 kMiB = 1u << 20;
 constexpr u32 kLtsPerLtc = 4;              // (model) slices of an L2 unit
 constexpr u64 kL2Bytes = 4 * u64{kMiB};    // TU104
-constexpr u32 kFaultPacketBytes = 32;
 constexpr u32 kMethodBufferBytes = 5 * 4096;  // (model)
 constexpr u32 kRegisterMapBytes = 0x20000;    // (model) one bit per register word of the first 4 MiB: none is set
 
@@ -96,9 +95,8 @@ NV_STATUS Gsp::Impl::ctrl_memsys(gsp::ControlCall& call) {
 NV_STATUS Gsp::Impl::ctrl_gmmu(gsp::ControlCall& call) {
     abi::NV2080_CTRL_INTERNAL_GMMU_GET_STATIC_INFO_PARAMS params{};
     // As many packets as the hardware asks for (SIZE.SET_DEFAULT), at least one page.
-    constexpr u32 kEntries[] = {4096, 8192};  // (model) non-replayable, replayable
-    params.nonReplayableFaultBufferSize = kEntries[0] * kFaultPacketBytes;
-    params.replayableFaultBufferSize = kEntries[1] * kFaultPacketBytes;
+    params.nonReplayableFaultBufferSize = gsp::kNonReplayableFaults * gpu::FaultPacket::kBytes;
+    params.replayableFaultBufferSize = gsp::kReplayableFaults * gpu::FaultPacket::kBytes;
     abi::store(call.params, params);
     return abi::NV_OK;
 }

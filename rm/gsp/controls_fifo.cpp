@@ -237,7 +237,6 @@ NV_STATUS Gsp::Impl::ctrl_copy_server_pdes(gsp::ControlCall& call) {
 NV_STATUS Gsp::Impl::ctrl_fault_buffer(gsp::ControlCall& call) {
     namespace regs = gpu::regs;
     constexpr u32 kReplayable = 1;
-    constexpr u32 kPacketBytes = 32;
     constexpr u64 kOwnHalf = u64{1} << 47;  // second root entry: the driver splices only the first
     auto params = abi::load_prefix<abi::NV2080_CTRL_INTERNAL_GMMU_REGISTER_FAULT_BUFFER_PARAMS>(call.params);
     u64 pages = (u64{params.faultBufferSize} + msgq::kPageBytes - 1) / msgq::kPageBytes;
@@ -269,7 +268,7 @@ NV_STATUS Gsp::Impl::ctrl_fault_buffer(gsp::ControlCall& call) {
     invalidate_tlb(root);
     bus_.reg_write(regs::NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_BUFFER_LO.at(kReplayable), static_cast<u32>(kOwnHalf));
     bus_.reg_write(regs::NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_BUFFER_HI.at(kReplayable), static_cast<u32>(kOwnHalf >> 32));
-    u32 size = regs::NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_BUFFER_SIZE_VAL::make(params.faultBufferSize / kPacketBytes);
+    u32 size = regs::NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_BUFFER_SIZE_VAL::make(params.faultBufferSize / gpu::FaultPacket::kBytes);
     bus_.reg_write(regs::NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_BUFFER_SIZE.at(kReplayable),
                    regs::NV_VIRTUAL_FUNCTION_PRIV_MMU_FAULT_BUFFER_SIZE_ENABLE::set(size, 1));
     return abi::NV_OK;

@@ -8,8 +8,10 @@
 
 #include "gpu_model/regs/regs.h"
 #include "rm/abi/engine_types.h"
+#include "rm/abi/notifiers.h"
 #include "rm/abi/xid.h"
 #include "rm/gsp/gsp_impl.h"
+#include "rm/gsp/registers.h"
 #include "rm/journal_records.h"
 
 namespace rm {
@@ -97,6 +99,41 @@ std::string Gsp::Impl::error_text(const ChipError& error, u32 xid) const {
     return fmt::format("Xid {}", xid);
 }
 
+void Gsp::Impl::on_stall_interrupt(u32 vector) {
+    auto serves = [&](const gpu::EngineRow& row) { return row.kind == gpu::EngineKind::Ce && row.intr_stall_vector == vector; };
+    bool known = std::any_of(spec_.engines.begin(), spec_.engines.end(), serves);
+    bool waits = std::find(stalls_.begin(), stalls_.end(), vector) != stalls_.end();
+    if (state_ != State::Running || !known || waits) return;
+    stalls_.push_back(vector);
+    schedule(timing_.stall_ps, kOpStall);
+}
+
+// A copy engine that stopped after a BLOCKING interrupt goes on once its status is cleared; whoever asked for the
+// engine's event is told. (model): which event that is, silicon's firmware does not publish.
+void Gsp::Impl::service_stall() {
+    namespace regs = gpu::regs;
+    using STATUS_BLOCKPIPE = gsp::reg::NV_CE_LCE_INTR_STATUS_BLOCKPIPE;
+    using STATUS_LAUNCHERR = gsp::reg::NV_CE_LCE_INTR_STATUS_LAUNCHERR;
+    if (state_ != State::Running || stalls_.empty()) return;
+    u32 vector = stalls_.front();
+    stalls_.erase(stalls_.begin());
+    for (const gpu::EngineRow& row : spec_.engines) {
+        if (row.kind != gpu::EngineKind::Ce || row.intr_stall_vector != vector) continue;
+        u32 status = bus_.reg_read(gsp::reg::NV_CE_LCE_INTR_STATUS(row.instance));
+        u32 served = STATUS_BLOCKPIPE::make(STATUS_BLOCKPIPE::get(status)) | STATUS_LAUNCHERR::make(STATUS_LAUNCHERR::get(status));
+        bus_.reg_write(gsp::reg::NV_CE_LCE_INTR_STATUS(row.instance), served);
+        if (STATUS_BLOCKPIPE::get(status) == 0) continue;
+        abi::rpc_post_event_v17_00 event{};
+        event.notifyIndex = abi::NV2080_NOTIFIERS_CE0 + row.instance;
+        event.bNotifyList = 1;
+        std::vector<u8> payload(sizeof(event));
+        abi::store(std::span<u8>(payload), event);
+        send_event(rpc_number(version_, "NV_VGPU_MSG_EVENT_POST_EVENT").value_or(abi::NV_VGPU_MSG_EVENT_POST_EVENT), payload);
+    }
+    // The level is gone or will be seen again: the leaf's latch goes last.
+    bus_.reg_write(regs::NV_VIRTUAL_FUNCTION_PRIV_CPU_INTR_LEAF.at(vector / 32), u32{1} << vector % 32);
+}
+
 // The first notification of the channel's notifier memory: time, code, engine, status all ones.
 void Gsp::Impl::write_notifier(const gsp::Channel& channel, u32 xid) {
     if (channel.notifier_bytes < sizeof(abi::NvNotification)) return;
@@ -114,6 +151,15 @@ void Gsp::Impl::write_notifier(const gsp::Channel& channel, u32 xid) {
 
 void Gsp::Impl::report_error(const ChipError& error) {
     if (state_ != State::Running) return;
+    if (error.source == ChipError::Source::MmuFault) {
+        service_faults();
+        if (taken_by_client(error)) return;
+    }
+    recover(error);
+}
+
+// Robust-channel recovery: the channel's group stops, and everybody is told.
+void Gsp::Impl::recover(const ChipError& error) {
     if (error.source == ChipError::Source::Gr) clear_graphics_error(bus_, error);
     u32 xid = xid_of(error);
     auto channel = fifo_.channels.find(error.chid);

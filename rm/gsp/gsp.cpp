@@ -77,6 +77,7 @@ void Gsp::Impl::on_event(u32 op, u64 arg) {
             }
             break;
         case kOpPoll: finish_request(); break;
+        case kOpStall: service_stall(); break;
     }
 }
 
@@ -94,13 +95,16 @@ void Gsp::Impl::on_reset() {
     reply_ = {};
     outgoing_.clear();
     errors_.clear();
+    stalls_.clear();
     refused_text_.clear();
     objects_.clear();
     fifo_.reset();
     heap_ = {};
     device_va_spaces_.clear();
     debuggers_.clear();
-    bar1_root_ = bar1_instance_ = bar2_root_ = bar2_instance_ = fault_tables_ = 0;
+    bar1_root_ = bar1_instance_ = bar2_root_ = bar2_instance_ = fault_tables_ = fault_buffer_ = 0;
+    shadow_ = {};
+    client_faults_.clear();
 }
 
 void Gsp::Impl::on_queue_doorbell(unsigned index) {
@@ -167,6 +171,7 @@ void Gsp::Impl::take(const msgq::Record& record) {
     } else {
         u64 whole = msgq::whole_payload_bytes(version_, record.header.function, record.payload());
         wrong = assembler_.begin(record, whole);
+        request_begin_ = kernel_.now();
         if (wrong) {
             refuse(*wrong, record.seq_num);
             next();
@@ -185,6 +190,7 @@ void Gsp::Impl::take(const msgq::Record& record) {
     request_.tail = std::move(tail_);
     tail_.clear();
     busy_ = true;
+    kernel_.journal().begin(records::rpc_reply, request_begin_, request_.seq_num);
     schedule(latency_of(request_.header.function), kOpRun);
 }
 
@@ -347,6 +353,7 @@ void Gsp::Impl::visit(sim::StateVisitor& visitor) {
     visitor.field("busy", busy_);
     visitor.field("flush_pending", flush_pending_);
     visitor.field("have_system_info", have_system_info_);
+    visitor.field("request_begin", request_begin_);
     visitor.field("by_booter", by_booter_);
     visitor.field("layout", layout_);
     visitor.part("shared", shared_);
@@ -360,6 +367,7 @@ void Gsp::Impl::visit(sim::StateVisitor& visitor) {
     visitor.field("refused_text", refused_text_);
     u64 error_count = errors_.size();
     visitor.field("error_count", error_count);
+    visitor.field("stalls", stalls_);
     if (visitor.loading()) errors_.resize(std::min<u64>(error_count, gsp::kEventBacklogMax));
     for (gpu::ChipError& error : errors_) {
         visitor.begin("error");
@@ -385,6 +393,9 @@ void Gsp::Impl::visit(sim::StateVisitor& visitor) {
     visitor.field("fault_tables", fault_tables_);
     visitor.field("device_va_spaces", device_va_spaces_);
     visitor.field("debuggers", debuggers_);
+    visitor.field("fault_buffer", fault_buffer_);
+    visitor.part("shadow", shadow_);
+    visitor.field("client_faults", client_faults_);
 }
 
 }  // namespace rm

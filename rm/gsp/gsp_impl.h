@@ -10,6 +10,7 @@
 #include "rm/abi/rpc.h"
 #include "rm/abi/status.h"
 #include "rm/gsp.h"
+#include "rm/gsp/fault_service.h"
 #include "rm/gsp/fb_layout.h"
 #include "rm/gsp/fifo.h"
 #include "rm/gsp/object_tree.h"
@@ -113,6 +114,7 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     void send_event(u32 function, std::span<const u8> payload, u32 rpc_result = 0);
     void flush();
     void note(const std::string& text);
+    void on_stall_interrupt(u32 vector) override;
     void schedule(u64 delay_ps, u32 op, u64 arg = 0);
     u64 latency_of(u32 function) const;
 
@@ -205,7 +207,7 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     void write_notifier(const gsp::Channel& channel, u32 xid);
 
     enum class State : u8 { Off, Booting, Draining, Running, Suspended, Halted };
-    enum Op : u32 { kOpBoot, kOpLook, kOpRun, kOpReply, kOpInitDone, kOpFlush, kOpError, kOpPoll };
+    enum Op : u32 { kOpBoot, kOpLook, kOpRun, kOpReply, kOpInitDone, kOpFlush, kOpError, kOpPoll, kOpStall };
     struct Outgoing {
         abi::rpc_message_header_v03_00 header{};
         std::vector<u8> payload;
@@ -220,6 +222,9 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     const gsp::ControlHead control_head_;
     sim::TargetId target_;
 
+    abi::NV_STATUS ctrl_shadow_buffer(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_shadow_buffer_off(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_report_fault(gsp::ControlCall& call);
     State state_ = State::Off;
     u64 libos_arguments_ = 0;
     u64 epoch_ = 0;  // counts resets: events of an earlier life are ignored
@@ -231,11 +236,21 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
 
     gsp::QueueMemory shared_;
     msgq::Reader commands_;
+    // fault_service.cpp
+    bool start_fault_buffer();
+    void stop_fault_buffer();
+    bool is_for_client(const gpu::FaultPacket& packet) const;
+    void service_faults();
+    bool push_to_client(const gpu::FaultPacket& packet);
+    bool taken_by_client(const gpu::ChipError& error);
+
     msgq::Writer status_;
     msgq::Assembler assembler_;
+    void recover(const gpu::ChipError& error);
     std::vector<u8> tail_;
     gsp::Request request_;
     gsp::Reply reply_;
+    void service_stall();
     std::deque<Outgoing> outgoing_;
     std::optional<u32> told_reader_;  // index of the status queue's reader that was last told to be misplaced
     std::string refused_text_;  // the last refusal, said once
@@ -257,3 +272,8 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
 };
 
 }  // namespace rm
+    SimTime request_begin_;  // when its first record was seen
+    std::vector<u32> stalls_;  // vectors whose source has not been served
+    u64 fault_buffer_ = 0;  // the non-replayable one, in video memory
+    gsp::ShadowBuffer shadow_;
+    std::vector<gsp::ClientFault> client_faults_;

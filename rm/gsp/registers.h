@@ -36,6 +36,11 @@ inline constexpr u32 NV_CTRL_VIRTUAL_CHANNEL_CFG = 0xB65000;
 using NV_CTRL_VIRTUAL_CHANNEL_CFG_MASK = Field<11, 0>;
 using NV_CTRL_VIRTUAL_CHANNEL_CFG_PENDING_ENABLE = Field<31, 31>;
 
+// A copy engine's window. Source: dev_ce.
+constexpr u32 NV_CE_LCE_INTR_STATUS(u32 i) { return 0x104410 + 0x80 * i; }  // write one to clear
+using NV_CE_LCE_INTR_STATUS_BLOCKPIPE = Field<0, 0>;
+using NV_CE_LCE_INTR_STATUS_LAUNCHERR = Field<2, 2>;
+
 // The memory fields of an instance block (NV_RAMIN), by byte.
 inline constexpr u32 kRaminBytes = 0x1000;
 inline constexpr u32 NV_RAMIN_PAGE_DIR_BASE = 0x200;

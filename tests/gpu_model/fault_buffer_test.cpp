@@ -23,7 +23,7 @@ struct Bench : GpuFixture {
     gpu::MmuFault fault(u64 va, bool replayable = false, u16 engine = 0x11) {
         return {.type = gpu::FaultType::Pte, .access = gpu::AccessType::Write, .va = gpu::GpuVa{va},
                 .client = {.engine_id = engine, .client_id = 3, .gpc = replayable, .gpc_id = 2, .privileged = false},
-                .instance = {Aperture::SysCoh, 0x7654321000}, .replayable = replayable};
+                .instance = {Aperture::SysCoh, 0x7654321000}, .replayable = replayable, .replay_enabled = replayable};
     }
     bool leaf4(u32 bit) { return (reg(0xB81010) >> bit & 1) != 0; }
     // A buffer of `entries` at `va` of the BAR2 space.
@@ -180,11 +180,13 @@ TEST_CASE("a full fault buffer overflows, holds, and refills as GET moves; a bad
     CHECK((b.reg(0xB83094) & 1 << 13) != 0);
     b.set_reg(0xB83008, 2 | u32{1} << 31);  // pointer and flag together: the flag stays
     CHECK(b.reg(0xB83008) == (2 | u32{1} << 31));
+    CHECK((b.reg(0xB8300C) & 0xFFFFF) == 3);  // nothing comes in until the condition is cleared
+    b.set_reg(0xB83008, 2 | u32{1} << 31);
+    CHECK(b.reg(0xB83008) == 2);
     CHECK((b.reg(0xB8300C) & 0xFFFFF) == 1);  // both held packets came in
     CHECK(b.gpu.vram().read_u32(kData + 3 * 32 + 8) == 0x4000);
     CHECK(b.gpu.vram().read_u32(kData + 0 * 32 + 8) == 0x5000);
     b.set_reg(0xB83008, 1);
-    b.set_reg(0xB83008, 1 | u32{1} << 31);
     CHECK(b.reg(0xB83008) == 1);
     b.set_reg(0xB83008, 9);
     CHECK(b.reg(0xB83008) == (1 | u32{1} << 30));
@@ -193,6 +195,44 @@ TEST_CASE("a full fault buffer overflows, holds, and refills as GET moves; a bad
     for (int i = 0; i < 100000; ++i) mmu.report_fault(b.fault(0x1000));  // nothing grows without bound
     b.set_reg(0xB83010, 0);
     CHECK(b.reg(0xB83008) == 1);
+}
+
+TEST_CASE("an overflow is announced by its own vector until software has made room and cleared it") {
+    Bench b;
+    constexpr u32 kNotify = 4, kError = 5, kOverflow = u32{1} << 31;
+    b.set_reg(0xB83000, static_cast<u32>(kData) | 1);
+    b.set_reg(0xB83010, 4 | u32{1} << 29 | u32{1} << 31);  // OVERFLOW_INTR
+    auto clear = [&b] { b.set_reg(0xB81010, 1 << kNotify | 1 << kError); };
+    auto& mmu = b.units().mmu;
+    for (u64 i = 1; i <= 3; ++i) mmu.report_fault(b.fault(0x1000 * i));
+    CHECK(b.leaf4(kNotify));
+    CHECK_FALSE(b.leaf4(kError));
+    clear();
+    mmu.report_fault(b.fault(0x4000));
+    CHECK(b.leaf4(kError));
+    CHECK_FALSE(b.leaf4(kNotify));
+    CHECK(b.reg(0xB83094) == (1 << 9 | 1 << 11 | 1 << 13));
+    CHECK(b.reg(0x100E60) == b.reg(0xB83094));
+    clear();
+    b.set_reg(0xB83008, 2);  // room for two, but the condition stands
+    CHECK(b.leaf4(kError));
+    CHECK_FALSE(b.leaf4(kNotify));
+    mmu.report_fault(b.fault(0x5000));
+    CHECK(b.reg(0xB8300C) == (3 | kOverflow));
+    clear();
+    b.set_reg(0xB83008, 2 | kOverflow);
+    CHECK(b.leaf4(kNotify));
+    CHECK_FALSE(b.leaf4(kError));
+    CHECK(b.reg(0xB8300C) == 1);
+    CHECK(b.reg(0xB83094) == 1 << 9);
+    CHECK(b.gpu.vram().read_u32(kData + 3 * 32 + 8) == 0x4000);
+    CHECK(b.gpu.vram().read_u32(kData + 0 * 32 + 8) == 0x5000);
+    // Of five that wait only two find room: the rest is an overflow again.
+    for (u64 i = 6; i <= 10; ++i) mmu.report_fault(b.fault(0x1000 * i));
+    b.set_reg(0xB83008, 0);
+    b.set_reg(0xB83008, kOverflow);
+    CHECK(b.reg(0xB83008) == (kOverflow));
+    CHECK(b.reg(0xB8300C) == (3 | kOverflow));
 }
 
 TEST_CASE("a disabled or unmapped buffer loses nothing silently") {

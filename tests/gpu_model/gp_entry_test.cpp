@@ -62,6 +62,57 @@ TEST_CASE("an entry with SYNC sees what the segment before it has stored, under 
     }
 }
 
+// The same without SYNC: Host may have fetched the second segment before the first one was parsed. Both are what hardware may do,
+// and seed 0 is the one without.
+TEST_CASE("an entry without SYNC sees what the segment before it has stored, or what was there before, by the seed") {
+    u32 early = 0, late = 0;
+    for (u64 seed = 0; seed < 40; ++seed) {
+        CAPTURE(seed);
+        GrBench gr({}, true, seed);
+        const u64 second = gr.channel.push_va + 0x1000;
+        gr.bench.vram.write_u32(gr.channel.push + 0x1000, header(1, 1, kScratch, 1));
+        gr.bench.vram.write_u32(gr.channel.push + 0x1004, 0xBAD);
+        gr.bench.push(gr.channel, semaphore(second + 4, 0x600D, nvc46f::SEM_EXECUTE_OPERATION_RELEASE));
+        gr.bench.push_entry(gr.channel, static_cast<u32>(second), static_cast<u32>(second >> 32) | GpEntry::LENGTH::make(2));
+        gr.bench.ring_doorbell(gr.channel);
+        gr.bench.run();
+        CHECK(gr.bench.errors.empty());
+        CHECK(gr.bench.idle(gr.channel));
+        const bool saw_old = gr.state(kScratch) == 0xBAD;
+        if (!saw_old) CHECK(gr.state(kScratch) == 0x600D);
+        if (seed == 0) CHECK_FALSE(saw_old);
+        ++(saw_old ? early : late);
+    }
+    CHECK(early >= 5);
+    CHECK(late >= 5);
+}
+
+// Nothing is fetched that GP_PUT does not cover, and what was fetched ahead is in order, however long the segments are.
+TEST_CASE("what is fetched ahead runs once and in order, under every seed") {
+    for (u64 seed = 0; seed < test_support::seed_count(40); ++seed) {
+        CAPTURE(seed);
+        GrBench gr({.ring_log2 = 4}, true, seed);
+        u32 expected = 0;
+        for (u32 round = 0; round < 6; ++round) {
+            for (u32 i = 0; i < 9; ++i) {
+                std::vector<u32> words;
+                // One word, a few, and more than are fetched ahead.
+                const u32 repeats = i % 3 == 0 ? 1 : i % 3 == 1 ? 5 : 90;
+                for (u32 repeat = 0; repeat < repeats; ++repeat) {
+                    const std::vector<u32> one = inc(1, kScratch, {++expected});
+                    words.insert(words.end(), one.begin(), one.end());
+                }
+                gr.bench.push(gr.channel, words, i % 4 == 3 ? kWait : 0);
+            }
+            gr.bench.ring_doorbell(gr.channel);
+            gr.bench.run(SimTime::from_ms(1));
+            CHECK(gr.bench.errors.empty());
+            CHECK(gr.bench.idle(gr.channel));
+            CHECK(gr.state(kScratch) == expected);
+        }
+    }
+}
+
 TEST_CASE("control entries may say SYNC and LEVEL, and a ring wraps through all of them") {
     for (u64 seed = 0; seed < test_support::seed_count(20); ++seed) {
         CAPTURE(seed);

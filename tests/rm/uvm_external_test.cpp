@@ -150,6 +150,42 @@ TEST_CASE("a channel copies through what UVM mapped: video memory, system memory
     CHECK_FALSE(bench.machine.kernel().unmodelled().any_invented());
 }
 
+TEST_CASE("a copy engine's fault in a space that UVM has goes through the shadow buffer, and UVM gives the channel up") {
+    for (bool paging : {true, false}) {
+        CAPTURE(paging);
+        Fixture bench;
+        bench.run([&] {
+            UvmBench uvm(bench);
+            bench.bring_up();
+            uvm.read_uuid();
+            uvm.open_files();
+            REQUIRE(uvm.register_gpu() == abi::NV_OK);
+            u32 flags = abi::NV_VASPACE_ALLOCATION_FLAGS_IS_EXTERNALLY_OWNED;
+            if (paging) flags |= abi::NV_VASPACE_ALLOCATION_FLAGS_ENABLE_PAGE_FAULTING;
+            REQUIRE(uvm.alloc_space(UvmBench::kSpace, flags) == abi::NV_OK);
+            REQUIRE(uvm.register_space(UvmBench::kSpace) == abi::NV_OK);
+            CopyClient client(uvm);
+            client.set_up();
+            REQUIRE(client.copy(kDataVa, kDataVa + 0x1000, 8));
+            constexpr u64 kNowhere = 0x7F1234567000;
+            CHECK_FALSE(client.copy(kDataVa, kNowhere + 0x89C, 8));
+            // UVM sees the page, not the byte; without page faulting the fault is the firmware's own.
+            CHECK(bench.noted("at 0x7f1234567000: NV_ERR_INVALID_ADDRESS") == paging);
+            CHECK(bench.noted("Xid (PCI:0000:01:00): 31,"));
+            CHECK(bench.noted(paging ? "MMU fault @ 0x7f1234567000: FAULT_P" : "MMU fault @ 0x7f123456789c: FAULT_P"));
+            u32 lines = 0;
+            for (const std::string& note : bench.notes) lines += note.find("Xid") != std::string::npos;
+            CHECK(lines == 1);
+            // The channel is dead, the GPU is not.
+            CHECK_FALSE(client.copy(kDataVa, kDataVa + 0x2000, 8));
+            CHECK(bench.free(kChannel) == abi::NV_OK);
+            CHECK(bench.driver().close(bench.caller, UvmBench::kUvmFd) == 0);
+            CHECK(bench.driver().close(bench.caller, UvmBench::kMmFd) == 0);
+        });
+        CHECK_FALSE(bench.machine.kernel().unmodelled().any_invented());
+    }
+}
+
 TEST_CASE("memory that UVM has mapped outlives its RM object, and closing the descriptors gives everything back") {
     Fixture bench;
     bench.run([&] {

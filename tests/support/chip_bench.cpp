@@ -122,12 +122,19 @@ void ChipBench::map(const AddressSpaceBuilder& to, u64 va, PhysAddr pa, u64 byte
     }
 }
 
-void ChipBench::unmap(const AddressSpaceBuilder& from, u64 va) {
+u64 ChipBench::small_entry(const AddressSpaceBuilder& from, u64 va) {
     u64 level2 = table_at(from.pdb + PDE3_INDEX::get(va) * kPdeBytes);
     u64 level1 = table_at(level2 + PDE2_INDEX::get(va) * kPdeBytes);
     u64 level0 = table_at(level1 + PDE1_INDEX::get(va) * kPdeBytes);
     u64 table = table_at(level0 + PDE0_INDEX::get(va) * kPde0Bytes + 8);
-    vram.write_u64(table + PTE_4K_INDEX::get(va) * kPteBytes, 0);
+    return table + PTE_4K_INDEX::get(va) * kPteBytes;
+}
+
+void ChipBench::unmap(const AddressSpaceBuilder& from, u64 va) { vram.write_u64(small_entry(from, va), 0); }
+
+void ChipBench::mark_page(const AddressSpaceBuilder& in, u64 va, u64 pte_bits) {
+    u64 entry = small_entry(in, va);
+    vram.write_u64(entry, vram.read_u64(entry) | pte_bits);
 }
 
 ChipBench::Buffer ChipBench::make_buffer(u64 bytes, bool in_sysmem) {

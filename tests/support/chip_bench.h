@@ -76,6 +76,8 @@ public:
     // Maps bytes (multiple of 4 KiB; 2 MiB pages where everything is aligned).
     void map(const AddressSpaceBuilder& space, u64 va, PhysAddr pa, u64 bytes, bool read_only = false);
     void unmap(const AddressSpaceBuilder& space, u64 va);
+    // Sets bits of the entry of a mapped 4 KiB page.
+    void mark_page(const AddressSpaceBuilder& space, u64 va, u64 pte_bits);
     // A mapped buffer in video or system memory.
     struct Buffer {
         u64 va = 0;
@@ -128,6 +130,7 @@ private:
     void on_channel_error(const ChipError& error) override { errors.push_back(error); }
     void raise_message() override {}
     u64 table_at(u64 entry_address);
+    u64 small_entry(const AddressSpaceBuilder& space, u64 va);  // where the PTE of a 4 KiB page is
 
     u64 vram_next_ = u64{16} << 20;
     u64 sysmem_next_ = u64{1} << 20;

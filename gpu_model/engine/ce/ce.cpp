@@ -172,6 +172,7 @@ MethodResult Ce::launch(const ChannelContext& channel, const State& state, u32 d
     }
     job_ = job;
     job_->path = path_of(*job_);
+    kernel_.journal().begin(records::ce_launch, now(), row_.instance);
     start_slice(*job_);
     if (unit_ != nullptr && job_->copy.has_data) unit_->traffic_changed(job_->path, *this);
     return MethodResult::Ok;
@@ -394,7 +395,7 @@ bool Ce::release(const Job& job, MmuFault& fault) {
     u64 stored = job.semaphore_payload;
     records::ReleaseFormat format = records::ReleaseFormat::CeOneWord;
     if (LAUNCH_DMA_SEMAPHORE_REDUCTION_ENABLE::get(job.launch) != 0) {
-        if (!mmu_.read(job.space, GpuVa{job.semaphore_va}, word, client(job), fault)) return false;
+        if (!mmu_.read_atomic(job.space, GpuVa{job.semaphore_va}, word, client(job), fault)) return false;
         u32 result = 0;
         bool is_signed =
             LAUNCH_DMA_SEMAPHORE_REDUCTION_SIGN::get(job.launch) == LAUNCH_DMA_SEMAPHORE_REDUCTION_SIGN_SIGNED;

@@ -58,7 +58,7 @@ MethodResult Compute::release(Call& call, Release semaphore) {
     u32 payload = semaphore.payload;
     records::ReleaseFormat format = semaphore.formats[0];
     if (semaphore.reduces) {
-        if (!mmu_.read(channel.gr_space, GpuVa{semaphore.va}, word, who, mmu_fault)) return fault(call, mmu_fault);
+        if (!mmu_.read_atomic(channel.gr_space, GpuVa{semaphore.va}, word, who, mmu_fault)) return fault(call, mmu_fault);
         u32 memory = u32{bytes[0]} | u32{bytes[1]} << 8 | u32{bytes[2]} << 16 | u32{bytes[3]} << 24;
         if (!reduce_u32(kReduction[semaphore.reduction_op], semaphore.reduction_signed, memory, payload, payload))
             return refuse(call, class_error::INVALID_VALUE);

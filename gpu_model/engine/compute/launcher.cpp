@@ -126,7 +126,10 @@ void GridLauncher::on_event(u32 op, u64 arg) {
 }
 
 void GridLauncher::slice(Job& job) {
-    if (!job.grid) make_grid(job);
+    if (!job.grid) {
+        make_grid(job);
+        parts_.kernel.journal().begin(records::kernel_launch, parts_.kernel.now(), job.chid);
+    }
     const sm::SmTiming* timing = job.grid->timing();
     const u64 before = timing == nullptr ? 0 : timing->elapsed();
     const sm::GridState state = job.grid->run(kSliceInstructions);
@@ -329,7 +332,7 @@ bool GridLauncher::release(const Job& job, const QmdRelease& release, MmuFault& 
     u32 payload = release.payload;
     records::ReleaseFormat format = records::ReleaseFormat::QmdOneWord;
     if (release.reduces) {
-        if (!parts_.mmu.read(job.space, GpuVa{release.va}, word, who, fault)) return false;
+        if (!parts_.mmu.read_atomic(job.space, GpuVa{release.va}, word, who, fault)) return false;
         const u32 memory = u32{bytes[0]} | u32{bytes[1]} << 8 | u32{bytes[2]} << 16 | u32{bytes[3]} << 24;
         // Every value of the three-bit field is a reduction.
         reduce_u32(kReduction[release.reduction_op], release.reduction_signed, memory, payload, payload);
@@ -447,6 +450,7 @@ void GridLauncher::visit(sim::StateVisitor& visitor) {
             job.fault.client = client(job, client_id);
             job.fault.instance = job.space.instance;
             job.fault.replayable = job.stalled;
+            job.fault.replay_enabled = job.space.replay_tex || job.space.replay_gcc;
         }
         visitor.field("grid", *job.grid);
     }

@@ -54,12 +54,14 @@ Status Gpu::build() {
     if (status != NV_OK) return status;
     std::vector<u8> subdevice_bytes = bytes_of(NV2080_ALLOC_PARAMETERS{});
     status = rm_.kernel_alloc(client_, device_, subdevice_, NV20_SUBDEVICE_0, subdevice_bytes);
+    if (status == NV_OK) status = faults_.create();
     if (status != NV_OK) return status;
     return channel_.create(client_, device_);
 }
 
 void Gpu::tear_down() {
     channel_.forget();
+    faults_.destroy();
     if (client_ != 0) rm_.free_kernel_client(client_);
     client_ = 0;
     device_ = 0;
@@ -138,7 +140,16 @@ void Gpu::stop_channel(NvHandle client, NvHandle channel, u32 chid) {
     if (status != NV_OK) context_.note("uvm: a channel was not stopped: " + std::string(status_name(status)));
 }
 
+Status Gpu::report_fault(const gpu::FaultPacket& packet) {
+    NV2080_CTRL_GPU_REPORT_NON_REPLAYABLE_FAULT_PARAMS params{};
+    std::array<u8, gpu::FaultPacket::kBytes> bytes = packet.bytes();
+    std::copy(bytes.begin(), bytes.end(), std::begin(params.faultPacket.data));
+    std::vector<u8> control = bytes_of(params);
+    return rm_.kernel_control(client_, subdevice_, NV2080_CTRL_CMD_GPU_REPORT_NON_REPLAYABLE_FAULT, control);
+}
+
 void Gpu::visit(sim::StateVisitor& visitor) {
+    visitor.field("faults", faults_);
     visitor.field("channel", channel_);
     visitor.field("users", users_);
     visitor.field("client", client_);

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "rm/client/uvm/fault_queue.h"
 #include "rm/client/uvm/page_tree.h"
 
 namespace rm::client::uvm {
@@ -12,7 +13,7 @@ namespace rm::client::uvm {
 class Gpu {
 public:
     Gpu(const Context& context, VaSpaces& spaces, KernelRm& rm)
-        : context_(context), spaces_(spaces), rm_(rm), channel_(context, rm) {}
+        : context_(context), spaces_(spaces), rm_(rm), faults_(context), channel_(context, rm) {}
 
     // NV_ERR_GPU_UUID_NOT_FOUND: no such GPU. The first one opens the device and builds the session.
     Status retain(std::span<const u8> uuid);
@@ -32,6 +33,10 @@ public:
     void unset_page_directory(NvHandle duped, u32 number);
     // Takes a channel off its runlist, if the handle still means the channel with that number.
     void stop_channel(NvHandle client, NvHandle channel, u32 chid);
+    // The next non-replayable fault that the firmware has left to UVM; empty: none waits.
+    std::optional<gpu::FaultPacket> next_fault() { return faults_.pop(); }
+    // Gives a fault that cannot be serviced back to RM, which takes the channel down. On a fiber.
+    Status report_fault(const gpu::FaultPacket& packet);
     void visit(sim::StateVisitor& visitor);
 
 private:
@@ -41,6 +46,7 @@ private:
     const Context& context_;
     VaSpaces& spaces_;
     KernelRm& rm_;
+    FaultQueue faults_;
     CeChannel channel_;
     u32 users_ = 0;
     NvHandle client_ = 0;

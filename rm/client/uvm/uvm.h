@@ -1,6 +1,7 @@
 // nvidia-uvm: the second driver. Its files, its ioctls, mappings of its files, and the order in which things go.
-// Not in this part: replayable faults, migration of managed memory to the GPU, the event trackers of the tools node;
-// each of these is refused and listed by name. Source: open-gpu-kernel-modules 570.144, kernel-open/nvidia-uvm.
+// Not in this part: replayable faults, servicing of other faults than by ending their channel, migration of managed
+// memory to the GPU, the event trackers of the tools node; each of these is refused and listed by name.
+// Source: open-gpu-kernel-modules 570.144, kernel-open/nvidia-uvm.
 #pragma once
 
 #include "rm/client/named_view.h"
@@ -52,6 +53,8 @@ public:
     // `file_of` names the caller's file behind a descriptor; 0: none of UVM's.
     Mapping mmap(const Caller& caller, FileId file, u64 address, u64 bytes, u32 prot, u32 flags, u64 offset);
     void munmap(u32 pid, u64 address, u64 bytes);
+    // The firmware has queued faults (NV_VGPU_MSG_EVENT_MMU_FAULT_QUEUED). On a fiber.
+    void service_faults();
     void visit(sim::StateVisitor& visitor);
 
     // --- one function per row of ioctl_handlers.def; the result goes into rmStatus
@@ -115,6 +118,7 @@ private:
 
     void check_loaded(sim::StateVisitor& visitor);
     AddressSpace* find_space(FileId file);
+    UserChannel* find_faulting(const gpu::FaultPacket& packet, AddressSpace** space_of);
     bool is_uvm_gpu(const UvmCall& call, std::span<const u8> uuid) const;
     bool has_gpu_space(const UvmCall& call, std::span<const u8> uuid) const;
     static bool mm_enabled(const AddressSpace& space);
