@@ -201,6 +201,11 @@ SmTools::Result SmTools::finish() {
     };
     if (impl_->races) {
         take(impl_->races->findings());
+std::string SmTools::Result::failure() const {
+    if (!found.empty()) return "the checks of --check found something";
+    return fmt::format("{}", fmt::join(missed, "\n"));
+}
+
         if (impl_->races->not_watched())
             result.notes.push_back("--check races: a kernel touched more memory than the checker keeps; the rest was not checked");
     }
@@ -208,9 +213,11 @@ SmTools::Result SmTools::finish() {
     if (impl_->hazards) take(impl_->hazards->findings());
     if (impl_->breakpoints) {
         for (const sm::Breakpoint& point : impl_->breakpoints->points()) {
-            if (point.hits == 0)
-                result.notes.push_back(fmt::format("breakpoint {}0x{:x} was never reached",
-                                                   point.kernel.empty() ? "" : point.kernel + ":", point.pc));
+            if (point.hits != 0) continue;
+            std::string text =
+                fmt::format("breakpoint {}0x{:x} was never reached", point.kernel.empty() ? "" : point.kernel + ":", point.pc);
+            // What would have come after the stop, nobody knows.
+            (impl_->stopped ? result.notes : result.missed).push_back(std::move(text));
         }
     }
     if (impl_->folder) {

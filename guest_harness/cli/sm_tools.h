@@ -49,6 +49,9 @@ public:
     struct Result {
         std::vector<std::string> found;  // by checks: a failure
         std::vector<std::string> notes;
+        std::vector<std::string> missed;  // breakpoints that nothing reached, unless another one ended the run: a failure
+        // Why a run that went well otherwise has failed; empty: it has not.
+        std::string failure() const;
     };
     Result finish();
 

@@ -64,6 +64,18 @@ TEST_CASE("a breakpoint stops a replay at its instruction; one that is never rea
     CHECK(tools.stopped());
     REQUIRE(result.notes.size() == 1);
     CHECK(result.notes[0].find("#9:0x0 was never reached") != std::string::npos);
+    CHECK(result.failure().empty());  // it stopped before
+}
+
+TEST_CASE("a run that reaches none of its breakpoints has failed, and says which") {
+    for (bool go_on : {false, true}) {
+        // The second is reached when the first one lets it.
+        SmTools tools({.sass_trace = {}, .check = {}, .breaks = go_on ? "#9:0,#2:0x10" : "#9:0", .go_on = go_on});
+        const SmTools::Result result = replay_with(tools);
+        CHECK_FALSE(tools.stopped());
+        CHECK(result.missed == std::vector<std::string>{"breakpoint #9:0x0 was never reached"});
+        CHECK(result.failure() == result.missed[0]);
+    }
 }
 
 TEST_CASE("options that say nothing that there is are refused by name") {
