@@ -2,16 +2,13 @@
 // uploaded through the pushbuffer, and checks every word itself. With the argument "trap" it launches a word that is no instruction and
 // waits for the error notifier; with "own" the result goes to pages of its own, which it registers with the driver. Exits with 0, or
 // with 1 after naming the check that failed.
-#include "guest_harness/guests/check.h"
+#include "guest_harness/guests/client.h"
 #include "guest_harness/guests/kernels.h"
-#include "guest_harness/guests/nvrm.h"
 
-enum { H_DEVICE = 0xcafe0001, H_SUBDEVICE, H_VASPACE, H_VIRTUAL, H_USERMODE, H_GROUP, H_SHARE, H_RING, H_USERD, H_NOTIFIER, H_PUSH,
-       H_HOST, H_VIDEO, H_CHANNEL, H_COMPUTE, H_OWN };
-enum { KIB = 1024, RING_ENTRIES = 32, PAGE_BYTES = 4 * KIB, PUSH_BYTES = 64 * KIB, HOST_BYTES = 512 * KIB, VIDEO_BYTES = 512 * KIB,
-       VIRTUAL_BYTES = 64 * 1024 * KIB, USERMODE_BYTES = 64 * KIB };
-// Where each thing lies in the virtual range, and in the host buffer.
-enum { AT_RING = 0, AT_PUSH = 0x10000, AT_HOST = 0x200000, AT_VIDEO = 0x400000, AT_OWN = 0x600000 };
+enum { H_OWN = H_FIRST_FREE };
+enum { RING_ENTRIES = 32, PUSH_BYTES = 64 * KIB, HOST_BYTES = 512 * KIB, VIDEO_BYTES = 512 * KIB };
+// Where things lie besides client.h's in the virtual range, and in the host buffer.
+enum { AT_OWN = 0x600000 };
 enum { CODE_AT = 0, COPY_CODE_AT = 0x400, BAD_CODE_AT = 0x800, FILL_CONSTANTS_AT = 0x1000, COPY_CONSTANTS_AT = 0x2000,
        FILL_QMD_AT = 0x3000, COPY_QMD_AT = 0x3100, SEMAPHORES_AT = 0x4000, RESULT_AT = 0x10000 };
 enum { OWN_BYTES = 256 * KIB };
@@ -22,88 +19,10 @@ enum { SHARED_WINDOW_A = 0x2a0, SEND_PCAS_A = 0x2b4, SEND_SIGNALING_PCAS_B = 0x2
        LOAD_INLINE_QMD_DATA = 0x320, LOCAL_WINDOW_A = 0x7b0 };
 enum { PCAS_INVALIDATE = 1, PCAS_SCHEDULE = 2 };
 
-static Rm rm;
-static volatile u64* ring;
-static volatile u8* userd;
-static volatile u32* push;
-static volatile u8* host;
-static volatile u8* notifier;
-static volatile u32* doorbell_page;
 static volatile u8* result;
-static u64 ring_va, push_va, host_va, video_va, result_va, cookie;
-static u32 token, push_used, push_begin, gp_put;
+static u64 result_va;
 
-static void open_objects(void) {
-    rm.ctl = sys_open("/dev/nvidiactl");
-    must("driver version", rm_ask_version(&rm));
-    rm.gpu = sys_open("/dev/nvidia0");
-    i32 ctl = (i32)rm.ctl;
-    must("register descriptor", nv_ioctl(rm.gpu, NV_ESC_REGISTER_FD, &ctl, sizeof ctl) == 0 ? NV_OK : 1);
-    must("client", rm_alloc_short(&rm, 0, &rm.client, NV01_ROOT_CLIENT, 0, 0));
-    DeviceAllocation device = {.deviceId = 0, .hClientShare = rm.client};
-    must("device", rm_alloc(&rm, rm.client, H_DEVICE, NV01_DEVICE_0, &device, sizeof device));
-    u32 subdevice = 0;
-    NvHandle handle = H_SUBDEVICE;
-    must("subdevice", rm_alloc_short(&rm, H_DEVICE, &handle, NV20_SUBDEVICE_0, &subdevice, sizeof subdevice));
-    VaSpaceAllocation space = {0};
-    must("VA space", rm_alloc(&rm, H_DEVICE, H_VASPACE, FERMI_VASPACE_A, &space, sizeof space));
-    MemoryAllocation range = {.owner = rm.client, .flags = NVOS32_ALLOC_FLAGS_VIRTUAL, .size = VIRTUAL_BYTES, .hVASpace = H_VASPACE};
-    must("virtual range", rm_alloc(&rm, H_DEVICE, H_VIRTUAL, NV50_MEMORY_VIRTUAL, &range, sizeof range));
-}
-
-// Memory, seen by the process when it asks for it, and by the GPU at `at` of the virtual range when that is not negative.
-static void* memory(const char* what, NvHandle handle, u32 class, u64 bytes, int in_process, i64 at, u64* va) {
-    MemoryAllocation request = {.owner = rm.client, .size = bytes, .attr = class == NV01_MEMORY_SYSTEM ? NVOS32_ATTR_LOCATION_PCI : 0};
-    must(what, rm_alloc(&rm, H_DEVICE, handle, class, &request, sizeof request));
-    void* address = 0;
-    if (in_process) must("  for the process", rm_map(&rm, H_DEVICE, handle, class == NV01_MEMORY_SYSTEM, bytes, 0, &address, &cookie));
-    if (at >= 0) must("  for the GPU", rm_map_dma(&rm, H_DEVICE, H_VIRTUAL, handle, bytes, (u64)at, va));
-    return address;
-}
-
-static void open_channel(void) {
-    void* page = 0;
-    must("usermode object", rm_alloc(&rm, H_SUBDEVICE, H_USERMODE, TURING_USERMODE_A, 0, 0));
-    must("doorbell page", rm_map(&rm, H_SUBDEVICE, H_USERMODE, 0, USERMODE_BYTES, (void*)0x300000000, &page, &cookie));
-    doorbell_page = page;
-    GroupAllocation group = {.hVASpace = H_VASPACE, .engineType = NV2080_ENGINE_TYPE_GR0};
-    must("channel group", rm_alloc(&rm, H_DEVICE, H_GROUP, KEPLER_CHANNEL_GROUP_A, &group, sizeof group));
-    ShareAllocation share = {.hVASpace = H_VASPACE};
-    must("context share", rm_alloc(&rm, H_GROUP, H_SHARE, FERMI_CONTEXT_SHARE_A, &share, sizeof share));
-    ring = memory("ring", H_RING, NV01_MEMORY_LOCAL_USER, PAGE_BYTES, 1, AT_RING, &ring_va);
-    userd = memory("USERD", H_USERD, NV01_MEMORY_LOCAL_USER, PAGE_BYTES, 1, -1, 0);
-    for (u32 at = 0; at < 512; at += 4) *(volatile u32*)(userd + at) = 0;
-    notifier = memory("error notifier", H_NOTIFIER, NV01_MEMORY_SYSTEM, PAGE_BYTES, 1, -1, 0);
-    push = memory("pushbuffer", H_PUSH, NV01_MEMORY_SYSTEM, PUSH_BYTES, 1, AT_PUSH, &push_va);
-    host = memory("host memory", H_HOST, NV01_MEMORY_SYSTEM, HOST_BYTES, 1, AT_HOST, &host_va);
-    memory("video memory", H_VIDEO, NV01_MEMORY_LOCAL_USER, VIDEO_BYTES, 0, AT_VIDEO, &video_va);
-    result = host + RESULT_AT;
-    result_va = host_va + RESULT_AT;
-    ChannelAllocation channel = {.hObjectError = H_NOTIFIER, .gpFifoOffset = ring_va, .gpFifoEntries = RING_ENTRIES,
-                                 .hContextShare = H_SHARE, .hUserdMemory = {H_USERD}};
-    must("channel", rm_alloc(&rm, H_GROUP, H_CHANNEL, TURING_CHANNEL_GPFIFO_A, &channel, sizeof channel));
-    must("compute object", rm_alloc(&rm, H_CHANNEL, H_COMPUTE, TURING_COMPUTE_A, 0, 0));
-    must("work submit token", rm_control(&rm, H_CHANNEL, NVC36F_CTRL_CMD_GPFIFO_GET_WORK_SUBMIT_TOKEN, &token, sizeof token));
-    must("schedule", rm_schedule(&rm, H_GROUP));
-}
-
-static void method(u32 first, u32 count, const u32* data) {
-    push[push_used++] = push_header(SUBCHANNEL_COMPUTE, first, count);
-    for (u32 index = 0; index < count; ++index) push[push_used++] = data[index];
-}
-#define METHOD(first, ...) \
-    do { const u32 method_data[] = {__VA_ARGS__}; method(first, sizeof method_data / 4, method_data); } while (0)
-#define HIGH(address) ((u32)((address) >> 32))
-#define LOW(address) ((u32)(address))
-
-static void submit(void) {
-    ring[gp_put] = (u64)(push_used - push_begin) << 42 | (push_va + 4 * push_begin);
-    gp_put = (gp_put + 1) % RING_ENTRIES;
-    *(volatile u32*)(userd + USERD_GP_PUT) = gp_put;
-    __asm__ volatile("mfence" ::: "memory");
-    doorbell_page[USERMODE_NOTIFY_CHANNEL_PENDING / 4] = token;
-    push_begin = push_used;
-}
+#define METHOD(first, ...) PUSH_METHOD(SUBCHANNEL_COMPUTE, first, __VA_ARGS__)
 
 static void put_word(u32 at, u32 value) { *(volatile u32*)(host + at) = value; }
 static void put_code(u32 at, const u64 (*words)[2], u32 count) {
@@ -182,7 +101,7 @@ static void fill(void) {
     qmd_make(&qmd, host_va + CODE_AT, host_va + FILL_CONSTANTS_AT, host_va + SEMAPHORES_AT, 1);
     put_in_memory(&qmd, FILL_QMD_AT);
     launch(FILL_QMD_AT);
-    submit();
+    submit_pushed();
     wait_for("fill kernel", SEMAPHORES_AT, 1);
 }
 
@@ -196,9 +115,9 @@ static void copy(void) {
     qmd_make(&qmd, host_va + COPY_CODE_AT, host_va + COPY_CONSTANTS_AT, host_va + SEMAPHORES_AT + 16, 2);
     u64 shifted = (host_va + COPY_QMD_AT) >> 8;
     METHOD(INLINE_QMD_ADDRESS_A, HIGH(shifted), LOW(shifted));
-    method(LOAD_INLINE_QMD_DATA, 64, qmd.word);
+    push_method(SUBCHANNEL_COMPUTE, LOAD_INLINE_QMD_DATA, 64, qmd.word);
     launch(COPY_QMD_AT);
-    submit();
+    submit_pushed();
     wait_for("copy kernel", SEMAPHORES_AT + 16, 2);
     for (u32 index = 0; index < WORDS; ++index) {
         u32 word = *(volatile u32*)(result + 4 * index);
@@ -233,7 +152,7 @@ static void trap(void) {
     qmd_make(&qmd, host_va + BAD_CODE_AT, host_va + FILL_CONSTANTS_AT, host_va + SEMAPHORES_AT, 1);
     put_in_memory(&qmd, FILL_QMD_AT);
     launch(FILL_QMD_AT);
-    submit();
+    submit_pushed();
     // NvNotification: time, info32, info16, status.
     while (*(volatile unsigned short*)(notifier + 14) == 0) __asm__ volatile("pause");
     must("error notifier", *(volatile u32*)(notifier + 8) == 13 ? NV_OK : *(volatile u32*)(notifier + 8));
@@ -241,8 +160,12 @@ static void trap(void) {
 }
 
 int guest_main(int argc, char** argv) {
+    const ClientNeeds needs = {RING_ENTRIES, PUSH_BYTES, HOST_BYTES, VIDEO_BYTES, (void*)0x300000000};
     open_objects();
-    open_channel();
+    open_channel(&needs);
+    result = host + RESULT_AT;
+    result_va = host_va + RESULT_AT;
+    start_channel();
     prepare();
     char how = argc > 1 ? argv[1][0] : 0;
     if (how == 't') {
