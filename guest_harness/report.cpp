@@ -1,4 +1,5 @@
-// The report page: facts, a picture of the tracks, calls by time, what was unmodelled, what the driver said.
+// The report page: facts, a picture of the tracks, RPCs, engines and calls by time, what was unmodelled, what the
+// driver said.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -65,6 +66,54 @@ std::string picture(const Timeline& timeline) {
     return out + fmt::format("<p>from {} to {}</p>\n", format_time(first), format_time(last));
 }
 
+// What the firmware was asked, by the time it took: from its first look at the request to the reply.
+std::vector<std::pair<std::string, std::string>> rpc_rows(const Timeline& timeline) {
+    struct Total {
+        u64 count = 0;
+        SimTime time, longest;
+    };
+    std::map<std::string, Total> totals;
+    for (const Timeline::Slice& slice : timeline.slices()) {
+        if (timeline.tracks()[slice.track] != "firmware" || !slice.name.starts_with("NV_VGPU_MSG_FUNCTION_")) continue;
+        Total& total = totals[slice.name];
+        ++total.count;
+        total.time += slice.end - slice.begin;
+        total.longest = std::max(total.longest, slice.end - slice.begin);
+    }
+    std::vector<std::pair<std::string, std::string>> rows;
+    for (const auto& [name, total] : totals) {
+        rows.emplace_back(name, fmt::format("{} in {}, mean {}, longest {}", total.count, format_time(total.time),
+                                            format_time(SimTime{total.time.ps / total.count}), format_time(total.longest)));
+    }
+    return rows;
+}
+
+// How long each engine was busy, of the time that the timeline covers. Work of two channels at once counts once.
+std::vector<std::pair<std::string, std::string>> engine_rows(const Timeline& timeline) {
+    std::map<std::string, std::vector<std::pair<SimTime, SimTime>>> work;
+    SimTime first = SimTime::max(), last;
+    for (const Timeline::Slice& slice : timeline.slices()) {
+        first = std::min(first, slice.begin);
+        last = std::max(last, slice.end);
+        const std::string& track = timeline.tracks()[slice.track];
+        if (track.find("engine") != std::string::npos) work[track].emplace_back(slice.begin, slice.end);
+    }
+    std::vector<std::pair<std::string, std::string>> rows;
+    for (auto& [engine, spans] : work) {
+        std::sort(spans.begin(), spans.end());
+        SimTime busy, until;
+        for (const auto& [begin, end] : spans) {
+            if (end <= until) continue;
+            busy += end - std::max(begin, until);
+            until = end;
+        }
+        u64 per_thousand = last == first ? 0 : busy.ps / ((last - first).ps / 1000 + 1);
+        rows.emplace_back(engine, fmt::format("{} launches, busy for {}, {}.{} % of the time", spans.size(), format_time(busy),
+                                              per_thousand / 10, per_thousand % 10));
+    }
+    return rows;
+}
+
 // Names by the time spent in them, the longest first.
 std::vector<std::pair<std::string, std::string>> by_time(const Timeline& timeline) {
     struct Total {
@@ -96,6 +145,8 @@ std::string report_html(const Timeline& timeline, const ReportFacts& facts) {
     out += fmt::format("<h1>{}</h1>\n", escaped(facts.title));
     out += table("Run", "fact", "value", facts.summary);
     out += "<h2>Timeline</h2>\n" + picture(timeline);
+    out += table("RPCs", "function", "how often and how long", rpc_rows(timeline));
+    out += table("Engine use", "engine", "how long", engine_rows(timeline));
     out += table("Time by name", "what", "how often and how long", by_time(timeline));
     out += table("Unmodelled", "name", "when", facts.unmodelled);
     std::vector<std::pair<std::string, std::string>> notes;

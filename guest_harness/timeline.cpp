@@ -37,6 +37,14 @@ std::string track_name(const JournalRecord& record) {
     return "chip";
 }
 
+// The word of a record that says which begun work it ends (Journal::begin). Empty: none of that kind.
+std::string_view number_of(std::string_view record) {
+    if (record == "rpc_reply") return "seq_num";
+    if (record == "ce_launch") return "engine";
+    if (record == "kernel_launch") return "chid";
+    return {};
+}
+
 // Microseconds with every picosecond.
 std::string microseconds(SimTime time) {
     constexpr u64 kPsPerUs = 1'000'000;
@@ -60,15 +68,12 @@ void Timeline::on_record(const JournalRecord& record, std::span<const u8> payloa
     Slice slice;
     slice.name = record.type->name;
     slice.begin = slice.end = record.time;
-    if (slice.name == "rpc_request") {
-        requests_[word(record, "seq_num")] = record.time;
-        return;
-    }
-    if (slice.name == "rpc_reply") {
-        auto request = requests_.find(word(record, "seq_num"));
-        if (request != requests_.end()) {
-            slice.begin = request->second;
-            requests_.erase(request);
+    if (slice.name == "rpc_request") return;  // its reply is the slice
+    if (std::string_view number = number_of(slice.name); !number.empty()) {
+        auto begun = begun_.find({record.type->id, word(record, number)});
+        if (begun != begun_.end()) {
+            slice.begin = begun->second;
+            begun_.erase(begun);
         }
     }
     if (int function = field(*record.type, "function"); function >= 0) {
@@ -88,6 +93,8 @@ void Timeline::on_record(const JournalRecord& record, std::span<const u8> payloa
     on_runlist.track = track(fmt::format("runlist {} PBDMA", word(record, "runlist")));
     slices_.push_back(std::move(on_runlist));
 }
+
+void Timeline::on_begin(const RecordType& type, SimTime time, u64 number) { begun_[{type.id, number}] = time; }
 
 void Timeline::on_note(SimTime time, std::string_view text) { notes_.push_back({time, std::string(text)}); }
 

@@ -30,6 +30,7 @@ public:
 
     void on_record(const sim::JournalRecord& record, std::span<const u8> payload) override;
     void on_note(SimTime time, std::string_view text) override;
+    void on_begin(const RecordType& type, SimTime time, u64 number) override;
 
     const std::vector<std::string>& tracks() const { return tracks_; }
     const std::vector<Slice>& slices() const { return slices_; }  // in the order in which they ended
@@ -44,7 +45,7 @@ private:
     std::map<std::string, u32> by_name_;
     std::vector<Slice> slices_;
     std::vector<Note> notes_;
-    std::map<u64, SimTime> requests_;  // to the firmware, by sequence number
+    std::map<std::pair<u16, u64>, SimTime> begun_;  // by the type of the record that tells the end, and number
     WorkFlows work_;
 };
 

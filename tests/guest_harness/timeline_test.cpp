@@ -49,6 +49,13 @@ TEST_CASE("timeline: every record is a slice on its track, calls with their leng
     CHECK(by_name["gp_entry"] >= 1);
     CHECK(call_has_length);
     CHECK(by_name["NV_VGPU_MSG_FUNCTION_GSP_RM_ALLOC"] >= 1);
+    // Firmware and engines take their time, and what shows it is when they began.
+    for (const Timeline::Slice& slice : run.timeline.slices()) {
+        CAPTURE(slice.name);
+        if (slice.name == "NV_VGPU_MSG_FUNCTION_GSP_RM_ALLOC") CHECK(slice.end - slice.begin >= SimTime::from_us(25));
+        if (slice.name == "NV_VGPU_MSG_FUNCTION_GSP_RM_CONTROL") CHECK(slice.end - slice.begin >= SimTime::from_us(15));
+        if (slice.name == "ce_launch") CHECK(slice.begin < slice.end);
+    }
 }
 
 TEST_CASE("timeline: the JSON parses, is the same twice, and its times are exact") {
@@ -138,5 +145,8 @@ TEST_CASE("report: one page that needs no other file and shows hostile text as t
     CHECK(page.find("http") == std::string::npos);
     CHECK(page.find("<svg") != std::string::npos);
     CHECK(page.find("IOCTL") != std::string::npos);
+    CHECK(page.find("<h2>RPCs</h2>") != std::string::npos);
+    CHECK(page.find("<td>NV_VGPU_MSG_FUNCTION_GSP_RM_CONTROL</td>") != std::string::npos);
+    CHECK(page.find("<td>copy engine 2</td>") != std::string::npos);
     CHECK(report_html(Timeline(), facts).find("nothing happened") != std::string::npos);
 }
