@@ -35,6 +35,15 @@ Kernel::~Kernel() {
     if (failure_context() == this) set_failure_context(nullptr);
 }
 
+void Kernel::reseed(u64 seed) {
+    SIM_CHECK(draws_ == 0, draws_);
+    SIM_CHECK(!faults_.any_armed());
+    options_.seed = seed;
+    faults_ = FaultPoints(seed);
+    stopping_ = false;
+    stop_text_.clear();
+}
+
 void Kernel::stop(std::string reason) {
     if (stopping_) return;  // the first reason is the cause
     stopping_ = true;
@@ -70,6 +79,7 @@ void Kernel::visit(StateVisitor& visitor) {
     // A suspended fiber's stack cannot be saved; the caller picks an event where there is none.
     bool takes_snapshot = visitor.mode() == StateVisitor::Mode::Save || visitor.loading();
     SIM_CHECK(!takes_snapshot || fibers_.suspended_count() == 0, fibers_.describe_suspended());
+    visitor.field("draws", draws_);
     visitor.part("events", events_);
     visitor.part("journal", journal_);
     visitor.part("faults", faults_);

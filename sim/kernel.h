@@ -36,9 +36,15 @@ public:
     FaultPoints& faults() { return faults_; }
     Unmodelled& unmodelled() { return unmodelled_; }
     Watchdog& watchdog() { return watchdog_; }
-    RandomStream stream(std::string_view path, std::string_view purpose) const {
+    RandomStream stream(std::string_view path, std::string_view purpose) {
+        ++draws_;
         return RandomStream(options_.seed, path, purpose);
     }
+    // Streams asked for so far. While there is none, this run has been the same as that of any other seed.
+    u64 draws() const { return draws_; }
+    // Goes on as a run of another seed; a stop() that no run has met is forgotten. Preconditions: draws() == 0, no fault
+    // point is armed.
+    void reseed(u64 seed);
 
     // Ends run() after the current event; the reason is for people.
     void stop(std::string reason);
@@ -53,12 +59,13 @@ public:
 
     std::string describe_now() const override;
 
-    // Time, pending events, journal chain, fault visits and the unmodelled list. Precondition when saving: no fiber
-    // is suspended.
+    // Time, draws, pending events, journal chain, fault visits and the unmodelled list. Precondition when saving: no
+    // fiber is suspended.
     void visit(StateVisitor& visitor);
 
 private:
     KernelOptions options_;
+    u64 draws_ = 0;
     bool stopping_ = false;
     std::string stop_text_;
     EventQueue events_;

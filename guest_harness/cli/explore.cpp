@@ -7,13 +7,14 @@
 #include <cctype>
 #include <charconv>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 
 #include "guest_harness/cli/command.h"
 #include "guest_harness/cli/seed_workers.h"
 #include "guest_harness/fault_plan.h"
-#include "guest_harness/trace/player.h"
+#include "guest_harness/trace/seed_player.h"
 #include "guest_harness/trace/text.h"
 
 namespace harness::cli {
@@ -70,38 +71,54 @@ struct Faults {
     std::optional<u64> recorded_seed;  // nullopt: the trace was recorded under another plan
 };
 
-Result run_seed(const Options& options, const std::string& bytes, const Faults& faults, u64 seed,
-                std::set<std::string>& probes) {
-    Result result;
-    std::string fired;
-    trace::PlayOptions play;
-    play.seed = seed;
-    play.timing = parse_timing(options.timing);
-    play.faults = faults.plan;
-    play.on_end = [&](Machine& machine) {
-        fired = machine.kernel().faults().describe();
-        for (const auto& [name, count] : machine.kernel().probes().counts())
-            if (probes.insert(name).second) result.probes += (result.probes.empty() ? "" : " ") + name;
-    };
-    trace::PlayOutcome outcome =
-        trace::play([&] { return std::make_unique<trace::Reader>(options.trace, bytes); }, play);
-    result.digest = outcome.summary.digest.hex();
-    result.text = outcome.summary.line();
-    if (outcome.any_invented) {
-        result.code = kUnmodelled;
-        result.text += "  went on with invented data";
-    } else if (outcome.divergence && (faults.plan.empty() || seed == faults.recorded_seed)) {
-        result.code = kFailed;
-        result.text += "  diverges at " + outcome.divergence->text();
-    } else if (outcome.divergence) {
-        // A planned fault shows as another answer than the recorded one: that is its purpose, not a failure.
-        result.text += fmt::format("  fault seen at event {}: {}", outcome.divergence->event, outcome.divergence->crossing);
+// In a worker: plays one seed after the other.
+class SeedRunner {
+public:
+    SeedRunner(const Options& options, const std::string& bytes, const Faults& faults)
+        : faults_(faults),
+          player_([&] { return std::make_unique<trace::Reader>(options.trace, bytes); }, play_options(options)) {}
+    Result run(u64 seed) {
+        new_probes_.clear();
+        trace::PlayOutcome outcome = player_.play(seed);
+        Result result;
+        result.probes = new_probes_;
+        result.digest = outcome.summary.digest.hex();
+        result.text = outcome.summary.line();
+        if (outcome.any_invented) {
+            result.code = kUnmodelled;
+            result.text += "  went on with invented data";
+        } else if (outcome.divergence && (faults_.plan.empty() || seed == faults_.recorded_seed)) {
+            result.code = kFailed;
+            result.text += "  diverges at " + outcome.divergence->text();
+        } else if (outcome.divergence) {
+            // A planned fault shows as another answer than the recorded one: that is its purpose, not a failure.
+            result.text += fmt::format("  fault seen at event {}: {}", outcome.divergence->event, outcome.divergence->crossing);
+        }
+        std::replace(fired_.begin(), fired_.end(), '\n', ' ');
+        if (!faults_.plan.empty()) result.text += "  " + fired_;
+        if (outcome.time_is_up) result.text += fmt::format("  stopped by the time limit before event {}", outcome.events_played);
+        return result;
     }
-    std::replace(fired.begin(), fired.end(), '\n', ' ');
-    if (!faults.plan.empty()) result.text += "  " + fired;
-    if (outcome.time_is_up) result.text += fmt::format("  stopped by the time limit before event {}", outcome.events_played);
-    return result;
-}
+
+private:
+    trace::PlayOptions play_options(const Options& options) {
+        trace::PlayOptions play;
+        play.timing = parse_timing(options.timing);
+        play.faults = faults_.plan;
+        play.on_end = [this](Machine& machine) {
+            fired_ = machine.kernel().faults().describe();
+            for (const auto& [name, count] : machine.kernel().probes().counts())
+                if (probes_.insert(name).second) new_probes_ += (new_probes_.empty() ? "" : " ") + name;
+        };
+        return play;
+    }
+
+    const Faults& faults_;
+    std::string fired_;
+    std::set<std::string> probes_;  // that this worker has told
+    std::string new_probes_;
+    trace::SeedPlayer player_;
+};
 
 // Between worker and parent: code, digest, names of probes that this worker had not reached before, text; a line each.
 std::string packed(const Result& result) {
@@ -195,10 +212,12 @@ void execute(const Options& options, Outcome& outcome) {
         throw sim::HostError(
             fmt::format("--seeds {} is more than {} seeds at once; take a part, or --shard I/N", options.seeds, kSeedsMax));
     const std::string bytes = bytes_of(options.trace);
-    std::set<std::string> reached;  // in a worker: what it has told; here: of all
+    std::set<std::string> reached;
+    std::optional<SeedRunner> runner;  // in a worker
     const auto work = [&](u64 seed) {
         try {
-            return packed(run_seed(options, bytes, faults, seed, reached));
+            if (!runner) runner.emplace(options, bytes, faults);
+            return packed(runner->run(seed));
         } catch (const sim::HostError& error) {
             return packed({kMistake, {}, {}, error.what()});
         } catch (const std::exception& error) {

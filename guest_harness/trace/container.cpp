@@ -210,8 +210,7 @@ struct Reader::Impl {
         if (ZSTD_getFrameContentSize(stored.data(), stored.size()) != raw_bytes)
             damaged("the compressed frame does not have the announced size");
         raw.assign(raw_bytes, '\0');
-        std::size_t got = ZSTD_decompress(raw.data(), raw.size(), stored.data(), stored.size());
-        if (ZSTD_isError(got) != 0 || got != raw_bytes) damaged("the frame cannot be decompressed");
+        if (!unpack_frame(stored, raw)) damaged("the frame cannot be decompressed");
         return true;
     }
     // In steps, so that a short file that announces much costs little.
@@ -331,7 +330,7 @@ Trace read_all(Reader& reader) {
     Trace out;
     out.header = reader.header();
     Event event;
-    while (reader.next(event)) out.events.push_back(event);
+    while (reader.next(event)) out.events.push_back(std::move(event));
     if (const Closing* closing = reader.closing()) {
         out.complete = true;
         out.closing = *closing;

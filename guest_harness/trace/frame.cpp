@@ -5,6 +5,8 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include <memory>
+
 #include "sim/check.h"
 
 namespace harness::trace {
@@ -12,6 +14,20 @@ namespace harness::trace {
 namespace {
 
 constexpr int kZstdLevel = 3;
+
+// Kept from frame to frame: making one costs more than packing or unpacking a small frame.
+struct FreeContext {
+    void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+    void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+};
+ZSTD_CCtx* packer() {
+    static const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
+    return context.get();
+}
+ZSTD_DCtx* unpacker() {
+    static const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
+    return context.get();
+}
 
 }  // namespace
 
@@ -31,7 +47,8 @@ std::string make_frame(u32 kind, const std::string& raw) {
     std::string stored = raw;
     if (kind != kHead) {
         stored.assign(ZSTD_compressBound(raw.size()), '\0');
-        std::size_t bytes = ZSTD_compress(stored.data(), stored.size(), raw.data(), raw.size(), kZstdLevel);
+        std::size_t bytes =
+            ZSTD_compressCCtx(packer(), stored.data(), stored.size(), raw.data(), raw.size(), kZstdLevel);
         SIM_CHECK(ZSTD_isError(bytes) == 0, raw.size());
         stored.resize(bytes);
     }
@@ -43,6 +60,11 @@ std::string make_frame(u32 kind, const std::string& raw) {
     append_u32(out, static_cast<u32>(sum));
     append_u32(out, static_cast<u32>(sum >> 32));
     return out + stored;
+}
+
+bool unpack_frame(const std::string& stored, std::string& raw) {
+    const std::size_t got = ZSTD_decompressDCtx(unpacker(), raw.data(), raw.size(), stored.data(), stored.size());
+    return ZSTD_isError(got) == 0 && got == raw.size();
 }
 
 FrameHeader parse_frame_header(const char* bytes) {

@@ -36,6 +36,8 @@ u64 checksum(const std::string& stored);
 
 // Header and stored bytes; `raw` is stored as it is for HEAD and as one zstd frame otherwise.
 std::string make_frame(u32 kind, const std::string& raw);
+// The bytes of a stored zstd frame, which must be exactly raw.size(). False: they are not.
+bool unpack_frame(const std::string& stored, std::string& raw);
 // Precondition: kBytes are readable.
 FrameHeader parse_frame_header(const char* bytes);
 

@@ -109,14 +109,26 @@ public:
     Player(const Player&) = delete;
     Player& operator=(const Player&) = delete;
 
+    // Events come from memory, or one by one from a file where they may.
     PlayOutcome run(Reader& reader) {
-        if (!schedule_.sequential) {
-            Event event;
-            while (reader.next(event)) loaded_.push_back(event);
-        }
-        sim::FiberId fiber = spawn("player", [this, &reader] {
+        if (schedule_.sequential) return run_from(0, &reader);
+        Event event;
+        while (reader.next(event)) own_.push_back(event);
+        return run(own_, 0);
+    }
+    PlayOutcome run(std::span<const Event> events, u64 first) {
+        SIM_CHECK(first == 0 || schedule_.sequential, first);
+        loaded_ = events;
+        if (first != 0) last_end_ = kernel_.now();
+        outcome_.events_played = first;
+        return run_from(first, nullptr);
+    }
+
+private:
+    PlayOutcome run_from(u64 first, Reader* reader) {
+        sim::FiberId fiber = spawn("player", [this, first, reader] {
             try {
-                script(reader);
+                script(first, reader);
             } catch (const sim::HostError& error) {
                 host_error_ = error.what();
                 kernel_.stop("damaged trace");
@@ -137,23 +149,22 @@ public:
         return std::move(outcome_);
     }
 
-private:
     sim::FiberId spawn(std::string name, std::function<void()> body) {
         fibers_.push_back(kernel_.fibers().spawn(std::move(name), sim::Phase::Guest, std::move(body)));
         return fibers_.back();
     }
 
-    void script(Reader& reader) {
+    void script(u64 first, Reader* reader) {
         Event event;
-        for (u64 i = 0; i < schedule_.slots.size() && !over(); ++i) {
+        for (u64 i = first; i < schedule_.slots.size() && !over(); ++i) {
             const Slot& slot = schedule_.slots[i];
             if (options_.stop_before && i >= *options_.stop_before) {
                 outcome_.stopped = true;
                 kernel_.stop("event reached");
                 return;
             }
-            if (schedule_.sequential) {
-                bool more = reader.next(event);
+            if (reader != nullptr) {
+                bool more = reader->next(event);
                 SIM_CHECK(more, i);
             } else {
                 event = loaded_[slot.event];
@@ -403,7 +414,8 @@ private:
     sim::Condition progress_;
     std::map<u32, std::unique_ptr<ProcessDriver>> processes_;
     std::vector<sim::FiberId> fibers_;
-    std::vector<Event> loaded_;       // when not sequential
+    std::vector<Event> own_;          // when read from a file, not sequential
+    std::span<const Event> loaded_;
     std::map<u64, SimTime> ends_;     // when not sequential: by slot
     SimTime last_end_;
     Event current_;
@@ -441,23 +453,25 @@ std::string Divergence::text() const {
                        replayed.ps);
 }
 
-PlayOutcome play_on(const Stage& stage, const OpenTrace& open, const PlayOptions& options) {
-    std::unique_ptr<Reader> first = open();
-    Schedule schedule = make_schedule(*first);
-    const bool same_timing = options.timing.value_or(first->header().timing) == first->header().timing;
-    bool same_seed = stage.platform.kernel.seed() == first->header().seed && same_timing;
-    std::optional<Closing> closing;
-    if (first->closing() != nullptr) closing = *first->closing();
+namespace {
+
+// `run` plays the events; what stands before and behind them is the same wherever they come from.
+template <typename Run>
+PlayOutcome play_between(const Stage& stage, const PlayOptions& options, const std::string& name, const Header& header,
+                         const Schedule& schedule, const std::optional<Closing>& closing, const Run& run) {
+    const bool same_timing = options.timing.value_or(header.timing) == header.timing;
+    const bool same_seed = stage.platform.kernel.seed() == header.seed && same_timing;
     // A closing record written by hand may leave the digests out.
     const bool has_digests = closing && !(closing->summary.digest == sim::Digest128{});
     std::optional<SimTime> until;
     if (same_seed && has_digests) until = closing->summary.time;
-    check_stop_before(options.stop_before, schedule.slots.size(), first->name());
-    const SimTime limit = first->header().time_limit;
-    first.reset();
+    check_stop_before(options.stop_before, schedule.slots.size(), name);
 
-    std::unique_ptr<Reader> second = open();
-    PlayOutcome outcome = Player(stage, options, schedule, same_seed, limit, until).run(*second);
+    PlayOutcome outcome;
+    {
+        Player player(stage, options, schedule, same_seed, header.time_limit, until);
+        outcome = run(player);
+    }
     outcome.complete = closing.has_value();
     outcome.summary = stage.summary();
     if (!outcome.divergence && !outcome.stopped && same_seed && has_digests)
@@ -467,18 +481,54 @@ PlayOutcome play_on(const Stage& stage, const OpenTrace& open, const PlayOptions
     return outcome;
 }
 
+std::optional<Closing> closing_of(const Reader& reader) {
+    return reader.closing() == nullptr ? std::nullopt : std::optional<Closing>(*reader.closing());
+}
+
+}  // namespace
+
+PlayOutcome play_on(const Stage& stage, const OpenTrace& open, const PlayOptions& options) {
+    std::unique_ptr<Reader> reader = open();
+    const Schedule schedule = make_schedule(*reader);
+    const std::optional<Closing> closing = closing_of(*reader);
+    const std::string name = reader->name();
+    const Header header = reader->header();
+    return play_between(stage, options, name, header, schedule, closing, [&](Player& player) {
+        reader = open();
+        return player.run(*reader);
+    });
+}
+
+Script read_script(const OpenTrace& open) {
+    std::unique_ptr<Reader> reader = open();
+    Script script{reader->name(), reader->header(), {}, make_schedule(*reader), closing_of(*reader)};
+    reader = open();
+    Event event;
+    while (reader->next(event)) script.events.push_back(std::move(event));
+    return script;
+}
+
+PlayOutcome play_on(const Stage& stage, const Script& script, const PlayOptions& options, u64 first) {
+    return play_between(stage, options, script.name, script.header, script.schedule, script.closing,
+                        [&](Player& player) { return player.run(script.events, first); });
+}
+
+MachineOptions machine_for(const Header& header, const PlayOptions& options) {
+    MachineOptions machine;
+    machine.chip = header.chip;
+    machine.driver = header.driver;
+    machine.engines = options.engines;
+    if (options.engines.empty() && !header.engines.empty())
+        machine.engines = parse_engines(header.engines, "engine list of the trace");
+    machine.seed = options.seed.value_or(header.seed);
+    machine.timing = options.timing.value_or(header.timing);
+    machine.boot = header.cold_boot ? rm::BootMode::Cold : rm::BootMode::Warm;
+    return machine;
+}
+
 PlayOutcome play(const OpenTrace& open, const PlayOptions& options) {
     const Header header = open()->header();
-    MachineOptions machine_options;
-    machine_options.chip = header.chip;
-    machine_options.driver = header.driver;
-    machine_options.engines = options.engines;
-    if (options.engines.empty() && !header.engines.empty())
-        machine_options.engines = parse_engines(header.engines, "engine list of the trace");
-    machine_options.seed = options.seed.value_or(header.seed);
-    machine_options.timing = options.timing.value_or(header.timing);
-    machine_options.boot = header.cold_boot ? rm::BootMode::Cold : rm::BootMode::Warm;
-    Machine machine(machine_options);
+    Machine machine(machine_for(header, options));
     arm_faults(machine.kernel(), options.faults ? *options.faults : parse_fault_plan(header.faults, "fault plan of the trace"));
     if (options.on_start) options.on_start(machine);
     PlayOutcome outcome = play_on({machine.platform(), [&machine] { return machine.memory_digest(); },

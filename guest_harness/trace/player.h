@@ -11,6 +11,7 @@
 
 #include "guest_harness/fault_plan.h"
 #include "guest_harness/trace/container.h"
+#include "guest_harness/trace/schedule.h"
 
 namespace harness::trace {
 
@@ -66,7 +67,23 @@ struct Stage {
 // Throws HostError: damaged trace, or stop_before names no event.
 PlayOutcome play_on(const Stage& stage, const OpenTrace& open, const PlayOptions& options);
 
-// On a machine as the trace's header says, under its fault plan. Throws HostError: damaged trace, unknown chip or driver, and what
+// A trace in memory, for who plays it more than once.
+struct Script {
+    std::string name;
+    Header header;
+    std::vector<Event> events;
+    Schedule schedule;
+    std::optional<Closing> closing;
+};
+// Throws HostError: damaged trace.
+Script read_script(const OpenTrace& open);
+// From event `first` on, when the earlier ones have been played on this stage. Preconditions then: the schedule is sequential, and the
+// earlier events mapped and stored nothing.
+PlayOutcome play_on(const Stage& stage, const Script& script, const PlayOptions& options, u64 first = 0);
+
+// The machine that the trace's header and the options ask for.
+MachineOptions machine_for(const Header& header, const PlayOptions& options);
+// On such a machine, under the trace's fault plan. Throws HostError: damaged trace, unknown chip or driver, and what
 // play_on() throws.
 PlayOutcome play(const OpenTrace& open, const PlayOptions& options);
 

@@ -1,34 +1,40 @@
 // Canonical bytes of trace events, for the hash chain.
 #include "guest_harness/trace/trace.h"
 
+#include <array>
+#include <bit>
 #include <type_traits>
 
 namespace harness::trace {
 
 namespace {
 
+// Little-endian words and bytes, hashed at once when all are there: events are short.
 class Canonical {
 public:
-    void word(u64 value) { builder_.add_u64(value); }
+    Canonical() { bytes_.reserve(512); }
+    void word(u64 value) {
+        static_assert(std::endian::native == std::endian::little);
+        const auto raw = std::bit_cast<std::array<u8, sizeof(value)>>(value);
+        bytes_.insert(bytes_.end(), raw.begin(), raw.end());
+    }
     void time(SimTime value) { word(value.ps); }
     void bytes(std::span<const u8> value) {
         word(value.size());
-        builder_.add_bytes(value);
+        bytes_.insert(bytes_.end(), value.begin(), value.end());
     }
     void text(std::string_view value) {
         word(value.size());
-        buffer_.assign(value.begin(), value.end());
-        builder_.add_bytes(buffer_);
+        bytes_.insert(bytes_.end(), value.begin(), value.end());
     }
     void digest(const sim::Digest128& value) {
         word(value.low);
         word(value.high);
     }
-    sim::Digest128 finish() const { return builder_.finish(); }
+    sim::Digest128 finish() const { return sim::digest_bytes(bytes_); }
 
 private:
-    sim::DigestBuilder builder_;
-    std::vector<u8> buffer_;
+    std::vector<u8> bytes_;
 };
 
 u64 signed_word(i64 value) { return static_cast<u64>(value); }

@@ -121,6 +121,11 @@ TEST_CASE("fibers unwind while the rest of the kernel still lives") {
 TEST_CASE("named streams depend on the seed") {
     CHECK(Kernel({.seed = 1}).stream("a", "b").next() == Kernel({.seed = 1}).stream("a", "b").next());
     CHECK(Kernel({.seed = 1}).stream("a", "b").next() != Kernel({.seed = 2}).stream("a", "b").next());
+    Kernel other({.seed = 1});
+    other.reseed(2);
+    CHECK(other.draws() == 0);
+    CHECK(other.stream("a", "b").next() == Kernel({.seed = 2}).stream("a", "b").next());
+    CHECK(other.draws() == 1);
 }
 
 TEST_CASE("times are printed exactly") {
