@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <vector>
 
 #include "fuzz/booted.h"
 #include "fuzz/process.h"
@@ -25,7 +26,7 @@ public:
         u32 token = 0;
     };
 
-    Channels();
+    explicit Channels(const harness::MachineOptions& options = {});
 
     harness::Machine& machine() { return booted_->machine(); }
     Process& process() { return *process_; }
@@ -35,9 +36,10 @@ public:
     const Channel& channel(u64 number) const { return channels_[number % channels_.size()]; }
     u64 data_pa() const { return data_pa_; }
 
-    // Bytes into video memory.
-    void write(u64 pa, std::span<const u8> bytes) { machine().gpu().vram().write(pa, bytes); }
-    void write_u32(u64 pa, u32 value) { machine().gpu().vram().write_u32(pa, value); }
+    // Bytes into the video memory of a ring or of the data.
+    void write(u64 pa, std::span<const u8> bytes);
+    void write_u32(u64 pa, u32 value) { write_value(pa, value, sizeof(value)); }
+    void write_u64(u64 pa, u64 value) { write_value(pa, value, sizeof(value)); }
     // A GP entry that names `words` words at `offset` of the ring's memory.
     static u64 entry(const Channel& channel, u64 offset, u64 words);
     // Entry number `index` of the ring.
@@ -50,11 +52,22 @@ private:
     Channel make_channel(u32 number, u32 engine);
     u64 allocate(u32 handle, u64 bytes, u32 class_id);
     void map_dma(u32 handle, u64 bytes, u64 va);
+    // The object into the process; where it lies then.
+    rm::Mapping map(u32 device, u32 handle, u64 bytes, u64 address);
+    // When what crosses is kept, stores are the process's own.
+    void map_to_trace(u32 handle, u64 pa, u64 bytes);
+    void write_value(u64 pa, u64 value, std::size_t bytes);
+
+    struct Mapped {
+        u64 pa = 0, bytes = 0, address = 0;
+    };
 
     std::unique_ptr<Process> process_;
     std::array<Channel, 2> channels_;
     u64 data_pa_ = 0;
     u64 doorbell_ = 0;  // offset in BAR0
+    std::vector<Mapped> mapped_;
+    int next_file_ = 20;
     std::unique_ptr<Booted> booted_;
 };
 

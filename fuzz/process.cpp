@@ -35,6 +35,17 @@ void ProcessMemory::clear() {
     written_ = 0;
 }
 
+namespace {
+
+rm::DriverSurface& surface_of(harness::Machine& machine, std::optional<TracedDriver>& traced) {
+    if (!tracing()) return machine.driver();
+    return traced.emplace(machine);
+}
+
+}  // namespace
+
+Process::Process(harness::Machine& machine) : driver_(surface_of(machine, traced_)) {}
+
 u64 Process::request(u32 number, u64 bytes) {
     const u32 word = abi::IOC_DIR::make(3) | abi::IOC_TYPE::make(abi::NV_IOCTL_MAGIC) | abi::IOC_NR::make(number);
     return abi::IOC_SIZE::set(word, bytes);

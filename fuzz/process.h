@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "fuzz/target.h"
+#include "fuzz/trace_out.h"
 #include "guest_harness/machine.h"
 #include "rm/abi/all_structs.h"
 #include "rm/abi/classes.h"
@@ -49,11 +51,13 @@ public:
     static constexpr int kControl = 3, kGpu = 4;
     static constexpr u32 kDevice = 0xCAFE0001, kSubdevice = 0xCAFE0002;
 
-    explicit Process(rm::DriverSurface& driver) : driver_(driver) {}
+    explicit Process(harness::Machine& machine);
     // Control and GPU files, client, device, subdevice.
     void bring_up();
 
     rm::DriverSurface& driver() { return driver_; }
+    // The same, when what crosses is kept (trace_out.h); else nullptr.
+    TracedDriver* traced() { return traced_ ? &*traced_ : nullptr; }
     rm::Caller& caller() { return caller_; }
     ProcessMemory& memory() { return memory_; }
     u32 client() const { return client_; }
@@ -101,6 +105,7 @@ public:
 private:
     void alloc_at(u32 parent, u32 object, u32 class_id, u64 params);
 
+    std::optional<TracedDriver> traced_;
     rm::DriverSurface& driver_;
     ProcessMemory memory_;
     rm::Caller caller_{memory_};

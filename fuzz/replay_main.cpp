@@ -2,7 +2,11 @@
 //   fuzz_replay TARGET FILE|FOLDER...         runs each file once; exit 0 when all came back
 //   fuzz_replay TARGET --mutate N [--seed S] FILE|FOLDER...   runs N mutations of the files
 //   fuzz_replay TARGET --self-test FILE|FOLDER...             runs each input twice, with another between: the same
-//   must come of it fuzz_replay --list                        names the targets
+//   must come of it
+//   fuzz_replay TARGET --repeat N FILE|FOLDER...              runs each file N times, to measure
+//   fuzz_replay TARGET --flat --mutate N FILE|FOLDER...       exit 1 when resident memory grows meanwhile
+//   fuzz_replay TARGET --trace OUT FILE                       what the input does to the driver, as a trace's text
+//   fuzz_replay --list                                        names the targets
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -14,11 +18,13 @@
 #include <iterator>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fuzz/mutate.h"
 #include "fuzz/rows.h"
 #include "fuzz/self_test.h"
+#include "fuzz/trace_out.h"
 #include "sim/check.h"
 
 namespace {
@@ -33,10 +39,11 @@ int usage(std::FILE* out, int code) {
         out,
         "usage: fuzz_replay --list | TARGET --dictionary | TARGET [--mutate N] [--seed S] [--self-test | --outcomes] "
         "[--rows] "
-        "FILE|FOLDER...\n"
+        "[--repeat N] [--flat] [--trace OUT] FILE|FOLDER...\n"
         "Runs each file, then N mutations of them, whose random numbers begin at S. A folder means its files.\n"
         "--self-test runs each input again, after another and with saves and loads in the middle, and compares\n"
-        "what came of it.\n"
+        "what came of it. --flat compares resident memory after a tenth of the mutations and after all. --trace\n"
+        "writes what one file does to the driver as a trace that `tu104sim replay` does again.\n"
         "Example: fuzz_replay sass_word --mutate 1000000 --seed 7 seeds/sass_word\n");
     return code;
 }
@@ -119,6 +126,102 @@ private:
     Bytes before_;
 };
 
+struct Options {
+    const fuzz::Target* target = nullptr;
+    unsigned long long mutations = 0;
+    unsigned long long repeats = 1;
+    unsigned long long seed = 1;
+    bool outcomes = false;
+    bool flat = false;
+    std::vector<Bytes> inputs;
+};
+
+// 0: parsed. Else the exit code, said.
+int parse(int argc, char** argv, Options& options) {
+    for (int i = 2; i < argc; ++i) {
+        const std::string_view option = argv[i];
+        const char* text = i + 1 < argc ? argv[i + 1] : nullptr;
+        if (option == "--mutate" || option == "--seed" || option == "--repeat") {
+            unsigned long long& value = option == "--mutate" ? options.mutations
+                                        : option == "--seed" ? options.seed
+                                                             : options.repeats;
+            if (!read_number(argv[i], text, value)) return 2;
+            ++i;
+        } else if (option == "--trace") {
+            if (text == nullptr) return usage(stderr, 2);
+            fuzz::ask_trace(text);
+            ++i;
+        } else if (option == "--self-test") {
+            fuzz::ask_self_test();
+        } else if (option == "--rows") {
+            fuzz::count_rows();
+        } else if (option == "--outcomes") {
+            options.outcomes = true;
+        } else if (option == "--flat") {
+            options.flat = true;
+        } else if (option[0] == '-') {
+            std::fprintf(stderr, "fuzz_replay: no option is called %s\n", argv[i]);
+            return usage(stderr, 2);
+        } else if (!collect(argv[i], options.inputs)) {
+            return 2;
+        }
+    }
+    if (options.inputs.empty()) {
+        std::fprintf(stderr, "fuzz_replay: no file to run\n");
+        return 2;
+    }
+    if (fuzz::tracing() && (options.inputs.size() != 1 || options.mutations != 0)) {
+        std::fprintf(stderr, "fuzz_replay: --trace is of one file\n");
+        return 2;
+    }
+    return 0;
+}
+
+// Of this process, in pages; Linux's own account.
+unsigned long long resident_pages() {
+    unsigned long long total = 0, resident = 0;
+    std::ifstream("/proc/self/statm") >> total >> resident;
+    return resident;
+}
+
+// False, said: it grew by more than a twentieth.
+bool stayed_flat(unsigned long long before) {
+    const unsigned long long after = resident_pages();
+    std::printf("resident pages: %llu after a tenth, %llu at the end\n", before, after);
+    return after <= before + before / 20;
+}
+
+int play(Options& options) {
+    const auto begin = std::chrono::steady_clock::now();
+    const fuzz::Target& target = *options.target;
+    if (options.outcomes) fuzz::ask_outcomes();
+    Runner runner(target, options.outcomes);
+    for (unsigned long long i = 0; i < options.repeats; ++i)
+        for (const Bytes& input : options.inputs) runner.run(input);
+    if (fuzz::tracing()) {
+        fuzz::write_trace();
+        return 0;
+    }
+    Bytes buffer(kInputBytesMax);
+    unsigned long long pages = resident_pages();
+    for (unsigned long long i = 0; i < options.mutations; ++i) {
+        const Bytes& input = options.inputs[i % options.inputs.size()];
+        const std::size_t size = std::min(input.size(), buffer.size());
+        if (size != 0) std::memcpy(buffer.data(), input.data(), size);
+        const std::size_t mutated =
+            fuzz::mutate(target, buffer.data(), size, std::max<std::size_t>(4096, 2 * size), options.seed + i);
+        runner.run({buffer.data(), mutated});
+        if (i == options.mutations / 10) pages = resident_pages();
+    }
+    if (fuzz::counting_rows()) std::fputs(fuzz::rows_text().c_str(), stdout);
+    if (options.outcomes) return 0;
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    const double runs = static_cast<double>(options.inputs.size() * options.repeats + options.mutations);
+    std::printf("%s: %zu files, %llu mutations, %.0f runs a second\n", std::string(target.name).c_str(),
+                options.inputs.size(), options.mutations, runs / std::max(seconds.count(), 1e-9));
+    return options.flat && !stayed_flat(pages) ? 1 : 0;
+}
+
 int run(int argc, char** argv) {
     if (argc == 2 && std::strcmp(argv[1], "--list") == 0) {
         for (const fuzz::Target& target : fuzz::all_targets()) {
@@ -131,58 +234,14 @@ int run(int argc, char** argv) {
     if (argc == 3 && std::strcmp(argv[2], "--dictionary") == 0 && fuzz::find_target(argv[1]) != nullptr)
         return print_dictionary(*fuzz::find_target(argv[1]));
     if (argc < 3) return usage(stderr, 2);
-    const fuzz::Target* target = fuzz::find_target(argv[1]);
-    if (target == nullptr) {
+    Options options;
+    options.target = fuzz::find_target(argv[1]);
+    if (options.target == nullptr) {
         std::fprintf(stderr, "fuzz_replay: no target is called %s; `fuzz_replay --list` names them\n", argv[1]);
         return 2;
     }
-    unsigned long long mutations = 0;
-    unsigned long long seed = 1;
-    bool outcomes = false;
-    std::vector<Bytes> inputs;
-    for (int i = 2; i < argc; ++i) {
-        const bool mutate = std::strcmp(argv[i], "--mutate") == 0;
-        if (mutate || std::strcmp(argv[i], "--seed") == 0) {
-            const char* option = argv[i];
-            const char* text = i + 1 < argc ? argv[++i] : nullptr;
-            if (!read_number(option, text, mutate ? mutations : seed)) return 2;
-        } else if (std::strcmp(argv[i], "--self-test") == 0) {
-            fuzz::ask_self_test();
-        } else if (std::strcmp(argv[i], "--rows") == 0) {
-            fuzz::count_rows();
-        } else if (std::strcmp(argv[i], "--outcomes") == 0) {
-            outcomes = true;
-        } else if (argv[i][0] == '-') {
-            std::fprintf(stderr, "fuzz_replay: no option is called %s\n", argv[i]);
-            return usage(stderr, 2);
-        } else if (!collect(argv[i], inputs)) {
-            return 2;
-        }
-    }
-    if (inputs.empty()) {
-        std::fprintf(stderr, "fuzz_replay: no file to run\n");
-        return 2;
-    }
-    const auto begin = std::chrono::steady_clock::now();
-    if (outcomes) fuzz::ask_outcomes();
-    Runner runner(*target, outcomes);
-    for (const Bytes& input : inputs) runner.run(input);
-    Bytes buffer(kInputBytesMax);
-    for (unsigned long long i = 0; i < mutations; ++i) {
-        const Bytes& input = inputs[i % inputs.size()];
-        const std::size_t size = std::min(input.size(), buffer.size());
-        if (size != 0) std::memcpy(buffer.data(), input.data(), size);
-        const std::size_t mutated =
-            fuzz::mutate(*target, buffer.data(), size, std::max<std::size_t>(4096, 2 * size), seed + i);
-        runner.run({buffer.data(), mutated});
-    }
-    if (fuzz::counting_rows()) std::fputs(fuzz::rows_text().c_str(), stdout);
-    if (outcomes) return 0;
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    const double runs = static_cast<double>(inputs.size() + mutations);
-    std::printf("%s: %zu files, %llu mutations, %.0f runs a second\n", argv[1], inputs.size(), mutations,
-                runs / std::max(seconds.count(), 1e-9));
-    return 0;
+    const int wrong = parse(argc, argv, options);
+    return wrong != 0 ? wrong : play(options);
 }
 
 }  // namespace

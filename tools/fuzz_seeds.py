@@ -2,7 +2,7 @@
 """Writes the first fuzz seeds under seeds/TARGET from files of the tree: compiled kernels of the tests, recorded traces, register tables
 and driver calls made by `tu104sim conform`. The same tree gives the same bytes. seeds/MANIFEST.tsv says where each came from.
 
-usage: tools/fuzz_seeds.py [--program build/release/tu104sim]
+usage: tools/fuzz_seeds.py [--program build/release/tu104sim] [--keep TARGET NAME FILE ORIGIN]
 Needs the programs zstd and tu104sim."""
 import argparse
 import hashlib
@@ -15,6 +15,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SEEDS = ROOT / "seeds"
+MANIFEST = SEEDS / "MANIFEST.tsv"
 HERE = "tools/fuzz_seeds.py"
 KERNELS = "tests/gpu_model/data/sass/corpus_cubins.zst"
 
@@ -53,10 +54,24 @@ class Seeds:
         (folder / name).write_bytes(data)
         self.rows.append((f"{target}/{name}", len(data), hashlib.sha256(data).hexdigest()[:16], origin))
 
+    def keep(self, target, name, data, origin):
+        """A file that nothing here makes: what a campaign has found."""
+        self.rows = [tuple(line.split("\t")) for line in MANIFEST.read_text().splitlines() if not line.startswith("#")]
+        self.rows = [row for row in self.rows if row[0] != f"{target}/{name}"]
+        self.add(target, name, data, origin)
+        self.write_manifest()
+
     def write_manifest(self):
+        """What has been kept stays, as long as its file is there."""
+        made = {row[0] for row in self.rows}
+        if MANIFEST.exists():
+            for line in MANIFEST.read_text().splitlines():
+                row = tuple(line.split("\t"))
+                if not line.startswith("#") and row[0] not in made and (SEEDS / row[0]).exists():
+                    self.rows.append(row)
         lines = ["# fuzz seeds: file, bytes, first 16 digits of its SHA-256, origin. Written by tools/fuzz_seeds.py."]
         lines += ["\t".join(map(str, row)) for row in sorted(self.rows)]
-        (SEEDS / "MANIFEST.tsv").write_text("\n".join(lines) + "\n")
+        MANIFEST.write_text("\n".join(lines) + "\n")
 
 
 def code_seeds(seeds):
@@ -349,11 +364,27 @@ def device_seeds(seeds):
               + step(7, 2, 0, 0) + step(3, 0, 0, 60_000_000), origin)
 
 
+def order_seeds(seeds):
+    def step(kind, channel, a=0, b=0):
+        return struct.pack("<BBHI", kind, channel, a, b)
+    seeds.add("order", "one_by_one", step(0, 0, 0, 255) + step(6, 0) + step(4, 0, 0x100, 5) + step(6, 0) + step(3, 0, 0x800, 0x55)
+              + step(6, 0) + step(1, 0, 0x8010, 0x12345), HERE)
+    seeds.add("order", "both", b"".join(step(kind, kind & 1, 0x40 * i, 0x01020304 * i) + step(6, i & 1)
+                                        for i, kind in enumerate((0, 1, 2, 3, 4, 0, 1, 2, 3, 4))), HERE)
+    seeds.add("order", "batches", step(2, 0, 0x10, 0x777) + step(3, 0, 0x100, 9) + step(0, 1, 0x20, 0x66) + step(4, 1, 0x20, 1) + step(6, 0)
+              + step(5, 0, 0, 900_000) + step(0, 0, 0x8100, 0x1FF) + step(6, 1) + step(2, 1, 0x30, 7), HERE)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--program", default=str(ROOT / "build/release/tu104sim"))
-    program = parser.parse_args().program
+    parser.add_argument("--keep", nargs=4, metavar=("TARGET", "NAME", "FILE", "ORIGIN"), help="only: FILE becomes the seed TARGET/NAME")
+    options = parser.parse_args()
+    program = options.program
     seeds = Seeds()
+    if options.keep:
+        target, name, file, origin = options.keep
+        return seeds.keep(target, name, pathlib.Path(file).read_bytes(), origin)
     code_seeds(seeds)
     trace_seeds(seeds, program)
     for name, words in method_words():
@@ -368,6 +399,7 @@ def main():
     firmware_seeds(seeds)
     plan_seeds(seeds)
     device_seeds(seeds)
+    order_seeds(seeds)
     seeds.write_manifest()
     print(f"{len(seeds.rows)} seeds, {sum(row[1] for row in seeds.rows)} bytes")
 

@@ -45,7 +45,7 @@ void run_bar0(std::span<const u8> bytes) {
     // Up to a client with a subdevice: the firmware runs, and interrupts are on.
     static std::unique_ptr<Process> process;
     static Booted booted([](harness::Machine& machine) {
-        process = std::make_unique<Process>(machine.driver());
+        process = std::make_unique<Process>(machine);
         process->bring_up();
     });
     booted.reset();

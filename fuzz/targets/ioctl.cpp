@@ -19,7 +19,7 @@ constexpr unsigned kCallsMax = 24;
 struct Bench {
     std::unique_ptr<Process> process;
     Booted booted{[this](harness::Machine& machine) {
-        process = std::make_unique<Process>(machine.driver());
+        process = std::make_unique<Process>(machine);
         process->bring_up();
     }};
 };

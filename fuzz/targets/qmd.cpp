@@ -87,7 +87,7 @@ void run_qmd(std::span<const u8> bytes) {
     SparseMemory& vram = bench.machine().gpu().vram();
     for (u64 i = 0; i < std::size(kProgram); ++i)
         for (u64 half = 0; half < 2; ++half)
-            vram.write_u64(bench.data_pa() + kCodeAt + 16 * i + 8 * half, kProgram[i][half]);
+            bench.write_u64(bench.data_pa() + kCodeAt + 16 * i + 8 * half, kProgram[i][half]);
     const u32 stores[] = {static_cast<u32>(Channels::kDataVa + kStoresAt), static_cast<u32>(Channels::kDataVa >> 32)};
     put_words(bench, kConstantsAt + 0x160, stores);
     put_words(bench, kQmdAt, qmd.words);

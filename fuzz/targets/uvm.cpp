@@ -104,7 +104,7 @@ struct Bench {
 
     Bench() {
         booted = std::make_unique<Booted>([this](harness::Machine& machine) {
-            process = std::make_unique<Process>(machine.driver());
+            process = std::make_unique<Process>(machine);
             make_objects();
             make_uvm();
         });
