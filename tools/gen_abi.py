@@ -64,6 +64,11 @@ UNNAMED_CONTROLS = [
     ("control_20809038", 0x20809038, 4, "0x0"),
     ("control_20810108", 0x20810108, 992, "0x0"),
 ]
+LATER_CONTROLS = [  # (name, number, export flags): what 580.95.05 has and 570.144 has not
+    ("NV2080_CTRL_CMD_GPU_GET_SKYLINE_INFO", 0x2080019F, "0x8"),
+    ("NV2080_CTRL_CMD_THERMAL_SYSTEM_EXECUTE_V2", 0x20800513, "0x8"),
+    ("NV2080_CTRL_CMD_GR_GET_SM_ISSUE_RATE_MODIFIER_V2", 0x2080123C, "0x8"),
+]
 CONSTANTS = [  # (output, head comment, name patterns)
     ("flags_nvos.h", "Flag words of the RM calls",
          r"^(NVOS02_FLAGS|NVOS03_FLAGS|NVOS04_FLAGS|NVOS32_FUNCTION|NVOS32_TYPE|NVOS32_ALLOC_FLAGS|NVOS32_ATTR|"
@@ -429,6 +434,9 @@ class Abi:
         for name, number, size, flags in UNNAMED_CONTROLS:
             self.controls[name] = number
             lines.append(f"RM_CONTROL({name}, 0x{number:08x}, {size}, {flags})")
+        for name, number, flags in LATER_CONTROLS:
+            self.controls[name] = number
+            lines.append(f"RM_CONTROL({name}, 0x{number:08x}, 0, {flags})")
         lines[3:] = sorted(lines[3:], key=lambda line: int(line.split(", ")[1], 16))
         self.out["controls.def"] = "\n".join(lines) + "\n"
         lines = ["// Which struct of layout.def a control or an allocation carries; one without a row is bytes to us.",
@@ -500,6 +508,8 @@ class Abi:
                 for tag, cell in zip(TAGS, (row + [""] * 9)[first:first + 6]):
                     if cell and not cells.get(tag):
                         cells[tag] = cell
+            if macro == "CONTROL_BYTES":
+                lines += [f"CONTROL_BYTES({ident['570.144']}, 0x{number:08x}, kAbsent)" for _, number, _ in LATER_CONTROLS]
             for number, cells in merged.items():
                 for tag, up in parent.items():
                     mine, theirs = cells.get(tag, ""), cells.get(up, "")

@@ -15,6 +15,10 @@ Status ControlUnit::import_object(ControlCall& call) {
     return status;
 }
 
+Status ControlUnit::create_export(ControlCall& call) {
+    return exports_.create(call.client, call.read<NV0000_CTRL_OS_UNIX_CREATE_EXPORT_OBJECT_FD_PARAMS>());
+}
+
 Status ControlUnit::export_objects(ControlCall& call) {
     return exports_.export_objects(call.client, call.read<NV0000_CTRL_OS_UNIX_EXPORT_OBJECTS_TO_FD_PARAMS>());
 }

@@ -78,6 +78,7 @@ private:
     // control_export.cpp
     Status export_object(ControlCall& call);
     Status import_object(ControlCall& call);
+    Status create_export(ControlCall& call);
     Status export_objects(ControlCall& call);
     Status import_objects(ControlCall& call);
     Status export_info(ControlCall& call);

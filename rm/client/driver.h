@@ -123,6 +123,7 @@ private:
     Status construct_subdevice(AllocCall& call);
     static Status construct_third_party(AllocCall& call);
     Status construct_debugger(AllocCall& call);
+    Status construct_profiler(AllocCall& call);
     Status construct_on_gsp(AllocCall& call);
     static u32 engine_of(const AllocCall& call, const ChannelData& channel);
     Status free_object(ClientEntry& client, NvHandle object);

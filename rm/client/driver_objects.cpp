@@ -145,6 +145,7 @@ Status Driver::construct(AllocCall& call) {
         {"KernelCtxShareApi", [](Driver& d, AllocCall& c) { return d.channels_.construct_context_share(c); }},
         {"KernelChannel", [](Driver& d, AllocCall& c) { return d.channels_.construct_channel(c); }},
         {"KernelSMDebuggerSession", [](Driver& d, AllocCall& c) { return d.construct_debugger(c); }},
+        {"ProfilerDev", [](Driver& d, AllocCall& c) { return d.construct_profiler(c); }},
         {"Event", [](Driver& d, AllocCall& c) { return d.events_.construct(c); }},
     };
     for (const Unit& unit : units)
@@ -230,6 +231,28 @@ Status Driver::construct_debugger(AllocCall& call) {
     }
     if (object->internal_class() != "KernelGraphicsObject") return NV_ERR_INVALID_OBJECT;
     return construct_on_gsp(call);
+}
+
+// Profiling is for administrators (NVreg_RestrictProfilingToAdminUsers, which is on unless told otherwise); the firmware is told what its
+// client may do (profilerDevConstruct).
+Status Driver::construct_profiler(AllocCall& call) {
+    if (!call.privileged) {
+        context_.note(fmt::format("driver: client 0x{:x} may not profile the device: NV_ERR_INSUFFICIENT_PERMISSIONS", call.client.handle));
+        return NV_ERR_INSUFFICIENT_PERMISSIONS;
+    }
+    Status status = construct_on_gsp(call);
+    if (status != NV_OK) return status;
+    std::vector<u8> bytes(control_bytes(version_, NVB0CC_CTRL_CMD_INTERNAL_PERMISSIONS_INIT).value_or(0));
+    NamedView params(version_, "NVB0CC_CTRL_INTERNAL_PERMISSIONS_INIT_PARAMS", bytes);
+    for (std::string_view permission : {"bAdminProfilingPermitted", "bDevProfilingPermitted", "bMemoryProfilingPermitted",
+                                        "bVideoMemoryProfilingPermitted", "bSysMemoryProfilingPermitted"})
+        params.set(permission, 1);
+    status = adapter_.rpc().rm_control(call.client.handle, call.object.handle, NVB0CC_CTRL_CMD_INTERNAL_PERMISSIONS_INIT, bytes);
+    if (status != NV_OK) {
+        adapter_.rpc().rm_free(call.client.handle, call.object.handle);
+        call.object.on_gsp = false;
+    }
+    return status;
 }
 
 // Objects that live in the firmware; the kernel keeps the handle.

@@ -141,6 +141,13 @@ Status ExportUnit::import_object(ClientEntry& client, abi::NV0000_CTRL_OS_UNIX_I
     return import_copy(client, params.object.data.rmObject.hParent, params.object.data.rmObject.hObject, copies[0], nullptr);
 }
 
+Status ExportUnit::create(ClientEntry& client, const abi::NV0000_CTRL_OS_UNIX_CREATE_EXPORT_OBJECT_FD_PARAMS& params) {
+    if (params.maxObjects == 0) return NV_ERR_INVALID_PARAMETER;
+    OpenFile* file = file_of(client, params.fd);
+    if (file == nullptr) return NV_ERR_INVALID_PARAMETER;
+    return begin(*file, client, params.hDevice, params.maxObjects, params.metadata);
+}
+
 Status ExportUnit::export_objects(ClientEntry& client, const abi::NV0000_CTRL_OS_UNIX_EXPORT_OBJECTS_TO_FD_PARAMS& params) {
     OpenFile* file = file_of(client, params.fd);
     if (file == nullptr) return NV_ERR_INVALID_PARAMETER;

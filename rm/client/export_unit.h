@@ -17,6 +17,8 @@ public:
     // One object, into the file `fd` of the client's process.
     Status export_object(ClientEntry& client, const abi::NV0000_CTRL_OS_UNIX_EXPORT_OBJECT_TO_FD_PARAMS& params);
     Status import_object(ClientEntry& client, abi::NV0000_CTRL_OS_UNIX_IMPORT_OBJECT_FROM_FD_PARAMS& params);
+    // A file with places for several, all empty.
+    Status create(ClientEntry& client, const abi::NV0000_CTRL_OS_UNIX_CREATE_EXPORT_OBJECT_FD_PARAMS& params);
     // Several, at places that the caller numbers.
     Status export_objects(ClientEntry& client, const abi::NV0000_CTRL_OS_UNIX_EXPORT_OBJECTS_TO_FD_PARAMS& params);
     Status import_objects(ClientEntry& client, abi::NV0000_CTRL_OS_UNIX_IMPORT_OBJECTS_FROM_FD_PARAMS& params);

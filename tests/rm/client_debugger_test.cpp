@@ -147,3 +147,74 @@ TEST_CASE("reset of a channel: it ends as one that failed, with Xid 43 in its no
         CHECK(params.bIsRcPending == 1);
     });
 }
+
+TEST_CASE("a profiler of the device is the administrator's: others are refused, its controls are listed by name") {
+    for (const char* driver : {"535.183.01", "560.35.03", "565.77", "570.144", "580.95.05"}) {
+        CAPTURE(driver);
+        harness::MachineOptions options;
+        options.driver = driver;
+        Fixture bench(options);
+        bench.run([&] {
+            bench.bring_up();
+            constexpr u32 kProfiler = 0x5F0;
+            struct {
+                u32 client_target = 0, context_target = 0;  // NVB2CC_ALLOC_PARAMETERS
+            } params;
+            CHECK(bench.alloc(Fixture::kSubdevice, kProfiler, abi::MAXWELL_PROFILER_DEVICE) == abi::NV_ERR_INVALID_ARGUMENT);
+            CHECK(bench.alloc_with(Fixture::kSubdevice, kProfiler, abi::MAXWELL_PROFILER_DEVICE, params) ==
+                  abi::NV_ERR_INSUFFICIENT_PERMISSIONS);
+            CHECK(bench.noted("may not profile the device"));
+            bench.caller.privileged = true;
+            const u32 user = bench.client;
+            bench.client = bench.alloc_root();
+            abi::NV0080_ALLOC_PARAMETERS device{};
+            REQUIRE(bench.alloc_with(bench.client, Fixture::kDevice, abi::NV01_DEVICE_0, device) == abi::NV_OK);
+            abi::NV2080_ALLOC_PARAMETERS subdevice{};
+            REQUIRE(bench.alloc_with(Fixture::kDevice, Fixture::kSubdevice, abi::NV20_SUBDEVICE_0, subdevice) == abi::NV_OK);
+            CHECK(bench.alloc_with(Fixture::kSubdevice, kProfiler, abi::MAXWELL_PROFILER_DEVICE, params) == abi::NV_OK);
+            CHECK(bench.exists(kProfiler));
+            CHECK(bench.control(kProfiler, abi::NVB0CC_CTRL_CMD_RELEASE_HWPM_LEGACY, 0, 0) == abi::NV_ERR_NOT_SUPPORTED);
+            CHECK(bench.free(kProfiler) == abi::NV_OK);
+            CHECK_FALSE(bench.exists(kProfiler));
+            CHECK(bench.alloc_with(Fixture::kDevice, kProfiler, abi::MAXWELL_PROFILER_DEVICE, params) == abi::NV_ERR_INVALID_OBJECT_PARENT);
+            bench.client = user;
+        });
+        bool listed = false;
+        for (const auto& entry : bench.machine.kernel().unmodelled().entries())
+            listed = listed || entry.first.find("NVB0CC_CTRL_CMD_RELEASE_HWPM_LEGACY") != std::string::npos;
+        CHECK(listed);
+    }
+}
+
+TEST_CASE("controls that 580 has and 570 has not: refused for their reason there, unknown here") {
+    struct Row {
+        u32 cmd;
+        u32 bytes;
+    };
+    const Row rows[] = {{abi::NV2080_CTRL_CMD_GPU_GET_SKYLINE_INFO, 220}, {abi::NV2080_CTRL_CMD_THERMAL_SYSTEM_EXECUTE_V2, 1432},
+                        {abi::NV2080_CTRL_CMD_GR_GET_SM_ISSUE_RATE_MODIFIER_V2, 2044}};
+    for (const char* driver : {"570.144", "580.95.05"}) {
+        CAPTURE(driver);
+        harness::MachineOptions options;
+        options.driver = driver;
+        const bool later = options.driver == "580.95.05";
+        Fixture bench(options);
+        bench.run([&] {
+            bench.bring_up();
+            for (const Row& row : rows) {
+                CAPTURE(row.cmd);
+                CHECK(rm::control_bytes(*rm::find_version(driver).version, row.cmd) ==
+                      (later ? std::optional<u32>(row.bytes) : std::nullopt));
+                u64 params = bench.user.map(row.bytes);
+                CHECK(bench.control(Fixture::kSubdevice, row.cmd, params, row.bytes) == abi::NV_ERR_NOT_SUPPORTED);
+                // Its size is the version's; another is refused before anything else.
+                CHECK(bench.control(Fixture::kSubdevice, row.cmd, params, row.bytes - 4) ==
+                      (later ? abi::NV_ERR_INVALID_ARGUMENT : abi::NV_ERR_NOT_SUPPORTED));
+            }
+        });
+        std::size_t listed = 0;
+        for (const auto& entry : bench.machine.kernel().unmodelled().entries())
+            if (entry.first.find("control 0x2080") != std::string::npos) ++listed;
+        CHECK(listed == (later ? 0U : std::size(rows)));
+    }
+}

@@ -1,5 +1,6 @@
 // Objects that travel by descriptor: NV0000_CTRL_CMD_OS_UNIX_EXPORT_* and IMPORT_*.
 #include "rm/abi/all_structs.h"
+#include "rm/abi/info_gpu.h"
 #include "tests/support/machine_fixture.h"
 
 namespace abi = test::abi;
@@ -209,5 +210,80 @@ TEST_CASE("export: when the GPU goes down the carrier is left with nothing to im
         REQUIRE(bench.open("/dev/nvidiactl", kCarrier + 1) == 0);
         CHECK(export_object(bench, kMemory, kCarrier + 1) == abi::NV_OK);
         CHECK(import_object(bench, Fixture::kDevice, object, kCarrier + 1) == abi::NV_OK);
+    });
+}
+
+TEST_CASE("export: a carrier is made with empty places, and filled at the places that are named") {
+    Fixture bench;
+    bench.run([&] {
+        bench.bring_up();
+        REQUIRE(bench.open("/dev/nvidiactl", kCarrier) == 0);
+        abi::NV0000_CTRL_OS_UNIX_CREATE_EXPORT_OBJECT_FD_PARAMS make{};
+        make.hDevice = Fixture::kDevice;
+        make.fd = kCarrier;
+        auto create = [&] { return bench.control_with(bench.client, abi::NV0000_CTRL_CMD_OS_UNIX_CREATE_EXPORT_OBJECT_FD, make); };
+        CHECK(create() == abi::NV_ERR_INVALID_PARAMETER);  // no place
+        make.maxObjects = 3;
+        make.metadata[63] = 0x77;
+        make.fd = kCarrier + 1;
+        CHECK(create() == abi::NV_ERR_INVALID_PARAMETER);  // no file
+        make.fd = kCarrier;
+        make.hDevice = Fixture::kSubdevice;
+        CHECK(create() == abi::NV_ERR_INVALID_PARAMETER);  // no device
+        make.hDevice = 0x999;
+        CHECK(create() == abi::NV_ERR_OBJECT_NOT_FOUND);
+        make.hDevice = Fixture::kDevice;
+        CHECK(create() == abi::NV_OK);
+        CHECK(create() == abi::NV_ERR_STATE_IN_USE);
+        abi::NV0000_CTRL_OS_UNIX_GET_EXPORT_OBJECT_INFO_PARAMS info{};
+        info.fd = kCarrier;
+        REQUIRE(bench.control_with(bench.client, abi::NV0000_CTRL_CMD_OS_UNIX_GET_EXPORT_OBJECT_INFO, info) == abi::NV_OK);
+        CHECK(info.maxObjects == 3);
+        CHECK(info.deviceInstance == 0);
+        CHECK(info.metadata[63] == 0x77);
+        u32 object = kImported;
+        CHECK(import_object(bench, Fixture::kDevice, object, kCarrier) == abi::NV_ERR_INVALID_PARAMETER);  // nothing in it
+        REQUIRE(alloc_memory(bench, kMemory, abi::NV01_MEMORY_LOCAL_USER, 0x10000) == abi::NV_OK);
+        abi::NV0000_CTRL_OS_UNIX_EXPORT_OBJECTS_TO_FD_PARAMS fill{};
+        fill.fd = kCarrier;
+        fill.hDevice = Fixture::kDevice;
+        fill.objects[0] = kMemory;
+        fill.numObjects = 1;
+        fill.index = 2;
+        CHECK(bench.control_with(bench.client, abi::NV0000_CTRL_CMD_OS_UNIX_EXPORT_OBJECTS_TO_FD, fill) == abi::NV_OK);
+        fill.index = 3;
+        CHECK(bench.control_with(bench.client, abi::NV0000_CTRL_CMD_OS_UNIX_EXPORT_OBJECTS_TO_FD, fill) == abi::NV_ERR_OUT_OF_RANGE);
+        abi::NV0000_CTRL_OS_UNIX_IMPORT_OBJECTS_FROM_FD_PARAMS in{};
+        in.fd = kCarrier;
+        in.hParent = Fixture::kDevice;
+        in.numObjects = 3;
+        in.objects[2] = kImported;
+        CHECK(bench.control_with(bench.client, abi::NV0000_CTRL_CMD_OS_UNIX_IMPORT_OBJECTS_FROM_FD, in) == abi::NV_OK);
+        CHECK(in.objectTypes[0] == 0);
+        CHECK(in.objectTypes[2] == 1);
+        CHECK(bench.exists(kImported));
+    });
+}
+
+TEST_CASE("export: without DMA buffers in the kernel the driver says so beforehand, and refuses with its status") {
+    Fixture bench;
+    bench.run([&] {
+        bench.bring_up();
+        abi::NV2080_CTRL_GPU_GET_INFO_V2_PARAMS info{};
+        info.gpuInfoListSize = 1;
+        info.gpuInfoList[0].index = abi::NV2080_CTRL_GPU_INFO_INDEX_DMABUF_CAPABILITY;
+        REQUIRE(bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_GPU_GET_INFO_V2, info) == abi::NV_OK);
+        CHECK(info.gpuInfoList[0].data == abi::NV2080_CTRL_GPU_INFO_INDEX_DMABUF_CAPABILITY_NO);
+        REQUIRE(alloc_memory(bench, kMemory, abi::NV01_MEMORY_LOCAL_USER, 0x10000) == abi::NV_OK);
+        abi::nv_ioctl_export_to_dma_buf_fd_t call{};
+        call.fd = ~u32{0};
+        call.hClient = bench.client;
+        call.totalObjects = call.numObjects = 1;
+        call.totalSize = 0x10000;
+        call.handles[0] = kMemory;
+        call.sizes[0] = 0x10000;
+        CHECK(bench.escape(bench.gpu_fd, abi::NV_ESC_EXPORT_TO_DMABUF_FD, call) == 0);
+        CHECK(call.status == abi::NV_ERR_NOT_SUPPORTED);
+        CHECK(call.fd == ~u32{0});
     });
 }
