@@ -87,7 +87,7 @@ std::string explain_value(u64 value) {
     out += uvm_text(word) + control_text(word) + class_text(word);
     if (std::string_view name = status_name(word); !name.empty()) out += fmt::format("status {}\n", name);
     if (std::string_view name = rm::abi::xid_name(word); !name.empty() && word != 0) out += fmt::format("Xid {}: {}\n", word, name);
-    if (std::string_view name = rm::abi::rpc_name(word); !name.empty()) out += fmt::format("RPC {}\n", name);
+    if (std::string_view name = rm::abi::rpc_name(word); !name.empty()) out += fmt::format("RPC {} ({})\n", name, rm::abi::rpc_kind(word));
     return out;
 }
 
@@ -112,7 +112,7 @@ std::string explain(std::string_view text) {
     for (u32 xid = 1; xid < 0x200; ++xid)
         if (rm::abi::xid_name(xid) == text) out += fmt::format("Xid {}: {}\n", xid, text);
     for (u32 rpc = 0; rpc < 0x2000; ++rpc)
-        if (rm::abi::rpc_name(rpc) == text) out += fmt::format("0x{:x} RPC {}\n", rpc, text);
+        if (rm::abi::rpc_name(rpc) == text) out += fmt::format("0x{:x} RPC {} ({})\n", rpc, text, rm::abi::rpc_kind(rpc));
     for (u32 code = 0; code < 0x100; ++code)
         if (status_name(code) == text) out += fmt::format("0x{:x} status {}\n", code, text);
     return out;

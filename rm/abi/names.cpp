@@ -96,6 +96,15 @@ const IoctlRow* find_ioctl(std::span<const IoctlRow> rows, u32 number) {
 std::string_view status_name(NV_STATUS status) { return find_name(kStatus, status, kTag570_144); }
 std::string_view rpc_name(u32 number, u32 tag) { return find_name(kRpc, number, tag); }
 bool is_rpc_event(u32 number) { return number >= NV_VGPU_MSG_EVENT_FIRST_EVENT; }
+bool is_rpc_async(u32 number) {
+    return number == NV_VGPU_MSG_FUNCTION_GSP_SET_SYSTEM_INFO || number == NV_VGPU_MSG_FUNCTION_SET_REGISTRY ||
+           number == NV_VGPU_MSG_FUNCTION_ECC_NOTIFIER_WRITE_ACK;
+}
+std::string_view rpc_kind(u32 number) {
+    if (is_rpc_event(number)) return "event";
+    if (number == NV_VGPU_MSG_FUNCTION_CONTINUATION_RECORD) return "continuation";
+    return is_rpc_async(number) ? "asynchronous" : "synchronous";
+}
 std::string_view xid_name(u32 number) { return find_name(kXid, number, kTag570_144); }
 
 std::span<const ResourceRow> resource_rows() { return kResources; }

@@ -38,5 +38,9 @@ inline constexpr NvU32 kRpcHeaderBytes = 32;
 // The name of a function or event at a tag (0..5, see rpc_functions.def); empty when that tag has no such number.
 std::string_view rpc_name(u32 number, u32 tag = kTag570_144);
 bool is_rpc_event(u32 number);
+// Gets no reply (RPC:_issueRpcAsync).
+bool is_rpc_async(u32 number);
+// How a record of the function travels, for people: "asynchronous", "synchronous", "event", "continuation".
+std::string_view rpc_kind(u32 number);
 
 }  // namespace rm::abi

@@ -269,6 +269,16 @@ void Adapter::visit(sim::StateVisitor& visitor) {
     visitor.field("libos_arguments", libos_arguments_);
     visitor.field("engines", engines_);
     visitor.field("vectors", vectors_);
+// All ones is what a bus says that nobody drives: neither a valid entry nor an empty one.
+std::optional<u64> Adapter::read_entry(gpu::FbPa address) {
+    u64 word = bar2_.read64(address);
+    if (word != ~u64{0}) return word;
+    kernel_.journal().note(kernel_.now(), fmt::format("driver: bus error: the page directory entry at {:#x} of video memory reads all ones",
+                                                      address.value));
+    io_.check_lost();
+    return std::nullopt;
+}
+
     visitor.field("channels_per_runlist", channels_per_runlist_);
     visitor.field("boot0", boot0_);
     visitor.field("boot42", boot42_);

@@ -145,7 +145,7 @@ private:
     Status core_resume() override;
     std::optional<gpu::FbPa> alloc_table() override;
     void free_table(gpu::FbPa table) override;
-    u64 read_entry(gpu::FbPa address) override { return bar2_.read64(address); }
+    std::optional<u64> read_entry(gpu::FbPa address) override;
     void write_entry(gpu::FbPa address, u64 value) override { bar2_.write64(address, value); }
 
     sim::Kernel& kernel_;

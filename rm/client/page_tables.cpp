@@ -59,17 +59,15 @@ PageTables::Node* PageTables::find(MmuLevel level, u64 va) {
 }
 
 // A directory that somebody else filled may already have the table: take it over rather than cut it off.
-std::optional<gpu::FbPa> PageTables::existing_child(const Node& parent, MmuLevel parent_level, MmuLevel level, u64 va) {
-    if (parent.adopted == 0) return std::nullopt;
-    u64 slot = parent.address + mmu_entry_offset(parent_level, va);
-    if (parent_level == kPde0) {
-        u64 word = store_->read_entry({slot + (level == kPte4K ? 8 : 0)});
-        if (IS_PTE::get(word) != 0 || PDE_APERTURE::get(word) != kPdeApertureVideo) return std::nullopt;
-        return gpu::FbPa{level == kPte4K ? PDE_ADDRESS::get(word) << 12 : PDE0_ADDRESS_BIG::get(word) << 8};
-    }
-    u64 word = store_->read_entry({slot});
-    if (IS_PTE::get(word) != 0 || PDE_APERTURE::get(word) != kPdeApertureVideo) return std::nullopt;
-    return gpu::FbPa{PDE_ADDRESS::get(word) << 12};
+bool PageTables::find_child(const Node& parent, MmuLevel parent_level, MmuLevel level, u64 va, std::optional<gpu::FbPa>& child) {
+    if (parent.adopted == 0) return true;
+    bool big = parent_level == kPde0 && level != kPte4K;
+    u64 slot = parent.address + mmu_entry_offset(parent_level, va) + (parent_level == kPde0 && !big ? 8 : 0);
+    std::optional<u64> word = store_->read_entry({slot});
+    if (!word) return false;
+    if (IS_PTE::get(*word) != 0 || PDE_APERTURE::get(*word) != kPdeApertureVideo) return true;
+    child = gpu::FbPa{big ? PDE0_ADDRESS_BIG::get(*word) << 8 : PDE_ADDRESS::get(*word) << 12};
+    return true;
 }
 
 void PageTables::link(Node& parent, MmuLevel level, u64 va, u64 table) {
@@ -91,14 +89,19 @@ void PageTables::unlink(Node& parent, MmuLevel level, u64 va) {
     --parent.used;
 }
 
-// The table of `level` that covers va, made with its ancestors when it is not there. nullptr: no memory.
+// The table of `level` that covers va, made with its ancestors when it is not there. nullptr: no memory, or no answer.
 PageTables::Node* PageTables::open(MmuLevel level, u64 va) {
     if (Node* node = find(level, va)) return node;
     SIM_CHECK(level != kPde3);
     MmuLevel parent_level = mmu_parent(level);
     Node* parent = open(parent_level, va);
     if (parent == nullptr) return nullptr;
-    if (std::optional<gpu::FbPa> child = existing_child(*parent, parent_level, level, va)) {
+    std::optional<gpu::FbPa> child;
+    if (!find_child(*parent, parent_level, level, va, child)) {
+        release(parent_level, va);
+        return nullptr;
+    }
+    if (child) {
         ++parent->used;
         return &(nodes_[mmu_table_key(level, va)] = Node{child->value, 0, 1});
     }

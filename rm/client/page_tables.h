@@ -26,7 +26,8 @@ public:
     // A zeroed 4 KiB page of video memory; empty when there is none.
     virtual std::optional<gpu::FbPa> alloc_table() = 0;
     virtual void free_table(gpu::FbPa table) = 0;
-    virtual u64 read_entry(gpu::FbPa address) = 0;
+    // Empty: the bus answers with all ones, which is no entry that anybody wrote.
+    virtual std::optional<u64> read_entry(gpu::FbPa address) = 0;
     virtual void write_entry(gpu::FbPa address, u64 value) = 0;
 
 protected:
@@ -57,7 +58,7 @@ public:
     gpu::FbPa root() const { return root_; }
 
     // Preconditions: va, target and bytes are multiples of page_bytes, nothing is mapped there, page_bytes is 4K, 64K
-    // or 2M. False: no memory for a table; nothing stays mapped.
+    // or 2M. False: no memory for a table, or an entry cannot be read; nothing stays mapped.
     bool map(gpu::GpuVa va, u64 bytes, u64 page_bytes, gpu::PhysAddr target, const LeafAttributes& attributes);
     // Precondition: mapped by map() with the same page size.
     void unmap(gpu::GpuVa va, u64 bytes, u64 page_bytes);
@@ -77,7 +78,8 @@ private:
     Node* find(MmuLevel level, u64 va);
     Node* open(MmuLevel level, u64 va);
     void release(MmuLevel level, u64 va);
-    std::optional<gpu::FbPa> existing_child(const Node& parent, MmuLevel parent_level, MmuLevel level, u64 va);
+    // False: the bus does not answer. `child` is empty when there is none.
+    bool find_child(const Node& parent, MmuLevel parent_level, MmuLevel level, u64 va, std::optional<gpu::FbPa>& child);
     void link(Node& parent, MmuLevel level, u64 va, u64 table);
     void unlink(Node& parent, MmuLevel level, u64 va);
     static MmuLevel leaf_level(u64 page_bytes);

@@ -247,9 +247,7 @@ void Gsp::Impl::finish_request() {
     fifo_.finish_removals();
     busy_ = false;
     u32 function = request_.header.function;
-    bool silent = function == abi::NV_VGPU_MSG_FUNCTION_GSP_SET_SYSTEM_INFO || function == abi::NV_VGPU_MSG_FUNCTION_SET_REGISTRY ||
-                  function == abi::NV_VGPU_MSG_FUNCTION_ECC_NOTIFIER_WRITE_ACK;
-    silent = silent || kernel_.faults().fires(faults::gsp_silent);
+    bool silent = abi::is_rpc_async(function) || kernel_.faults().fires(faults::gsp_silent);
     if (!silent) {
         abi::rpc_message_header_v03_00 header = request_.header;  // function, sequence and the union are echoed
         header.header_version = abi::kRpcHeaderVersion;

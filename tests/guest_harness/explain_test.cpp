@@ -56,3 +56,12 @@ TEST_CASE("fields: what was asked, what was answered, and what a number means") 
     CHECK(has(fields_text(version, "", before, after, ""), "bytes without a struct, 48 bytes"));
     CHECK(fields_text(version, "NVOS64_PARAMETERS", {}, {}, "").empty());
 }
+
+TEST_CASE("P03: what explains RPCs tells synchronous, asynchronous, continuation and event apart") {
+    CHECK(has(explain("72"), "RPC NV_VGPU_MSG_FUNCTION_GSP_SET_SYSTEM_INFO (asynchronous)"));
+    CHECK(has(explain("73"), "RPC NV_VGPU_MSG_FUNCTION_SET_REGISTRY (asynchronous)"));
+    CHECK(has(explain("65"), "RPC NV_VGPU_MSG_FUNCTION_GET_GSP_STATIC_INFO (synchronous)"));
+    CHECK(has(explain("71"), "RPC NV_VGPU_MSG_FUNCTION_CONTINUATION_RECORD (continuation)"));
+    CHECK(has(explain("0x1001"), "RPC NV_VGPU_MSG_EVENT_GSP_INIT_DONE (event)"));
+    CHECK(has(explain("NV_VGPU_MSG_EVENT_GSP_INIT_DONE"), "0x1001 RPC NV_VGPU_MSG_EVENT_GSP_INIT_DONE (event)"));
+}

@@ -1,5 +1,6 @@
 // A chip that stops answering: what the driver says, and how long it takes.
 #include "guest_harness/host_memory.h"
+#include "rm/client/rpc.h"
 #include "rm/versions.h"
 #include "tests/support/machine_fixture.h"
 
@@ -99,6 +100,30 @@ public:
 };
 
 }  // namespace
+
+TEST_CASE("P01: a driver whose firmware reads nothing gets 62 records in, and the next fails after a second of virtual time") {
+    Bench bench;
+    struct NoEvents final : rm::client::RpcEventSink {
+        void on_rpc_event(const rm::msgq::Record&) override {}
+    } events;
+    rm::client::ChipIo io(bench.kernel, bench.gpu.pci());
+    rm::client::Rpc rpc(bench.kernel, bench.version, io, bench.host, events);
+    bench.run([&] {
+        REQUIRE(rpc.create() == abi::NV_OK);
+        const std::vector<u8> payload(16);
+        SimTime start = bench.kernel.now();
+        for (u32 i = 0; i < rm::msgq::kSlotCount - 1; ++i)
+            CHECK(rpc.send_async("NV_VGPU_MSG_FUNCTION_SET_REGISTRY", payload) == abi::NV_OK);
+        CHECK(bench.kernel.now() - start < SimTime::from_ms(1));
+        start = bench.kernel.now();
+        // What the queue calls NV_ERR_BUSY_RETRY is NV_ERR_GENERIC to whoever sends.
+        CHECK(rpc.send_async("NV_VGPU_MSG_FUNCTION_SET_REGISTRY", payload) == abi::NV_ERR_GENERIC);
+        CHECK(bench.kernel.now() - start >= SimTime::from_s(1));
+        CHECK(bench.kernel.now() - start < SimTime::from_ms(1010));
+        CHECK(bench.notes.find("the command queue stayed full for 1 s (NV_ERR_BUSY_RETRY)") != std::string::npos);
+        rpc.destroy();
+    });
+}
 
 TEST_CASE("P06: a firmware that never answers is given up after 6 s with Xid 119, and later calls fail at once") {
     Bench bench;

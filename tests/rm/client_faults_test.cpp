@@ -165,3 +165,40 @@ TEST_CASE("a slow link only takes longer") {
     };
     CHECK(boot_time(100) > boot_time(0));
 }
+
+TEST_CASE("P23: all ones at step n of a mapping: a directory entry is a bus error, never a table, and the same n says the same") {
+    constexpr u64 kStepsMax = 64;
+    u32 bus_errors = 0;
+    u64 steps = 0;
+    for (u64 n = 0; n < kStepsMax && steps == 0; ++n) {
+        std::string first;
+        for (int round = 0; round < 2; ++round) {
+            MachineFixture bench;
+            std::string said;
+            bench.run([&] {
+                bench.bring_up();
+                abi::NV_MEMORY_ALLOCATION_PARAMS memory{};
+                memory.size = 0x10000;
+                REQUIRE(bench.alloc_with(MachineFixture::kDevice, 0x200, abi::NV01_MEMORY_LOCAL_USER, memory) == abi::NV_OK);
+                bench.notes.clear();
+                bench.machine.kernel().faults().arm("pci.read_ones", {.first_visit = n, .last_visit = n});
+                rm::Mapping mapping = bench.map_memory(MachineFixture::kDevice, 0x200, 0, 0x1000, 20, "/dev/nvidia0");
+                const std::string counts = bench.machine.kernel().faults().describe();
+                bench.machine.kernel().faults().disarm_all();
+                for (const std::string& note : bench.notes) said += note + "\n";
+                const bool bus_error = bench.noted("bus error: the page directory entry");
+                CHECK((mapping.error != 0) == bus_error);  // any other read of a mapping is only looked at
+                bus_errors += bus_error ? 1 : 0;
+                if (round == 0 && counts.find("fired 0") != std::string::npos) steps = n;
+                // The device answers again: the same mapping works, and reaches the memory.
+                rm::Mapping again = bench.map_memory(MachineFixture::kDevice, 0x200, 0, 0x1000, 21, "/dev/nvidia0");
+                CHECK(again.error == 0);
+                said += fmt::format("{}\n", mapping.error);
+            });
+            if (round == 0) first = said;
+            CHECK(said == first);
+        }
+    }
+    CHECK(steps > 0);
+    CHECK(bus_errors >= 2);  // each n twice
+}

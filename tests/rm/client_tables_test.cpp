@@ -33,9 +33,10 @@ public:
         for (u64 offset = 0; offset < 0x1000; offset += 8) words.erase(table.value + offset);
         ++left;
     }
-    u64 read_entry(gpu::FbPa address) override {
+    std::optional<u64> read_entry(gpu::FbPa address) override {
         auto it = words.find(address.value);
-        return it == words.end() ? 0 : it->second;
+        if (it == words.end()) return 0;
+        return it->second == ~u64{0} ? std::nullopt : std::optional<u64>(it->second);
     }
     void write_entry(gpu::FbPa address, u64 value) override {
         if (value == 0)
