@@ -108,6 +108,7 @@ public:
     const std::optional<Rejection>& rejection() const { return rejection_; }
     u32 next_sequence() const { return seq_num_; }
     u32 write_index() const { return write_index_; }
+    u64 queue_offset() const { return own_; }  // in the shared buffer
     void visit(sim::StateVisitor& visitor);
 
 private:
@@ -138,6 +139,7 @@ public:
     const std::optional<Rejection>& rejection() const { return rejection_; }
     u32 next_sequence() const { return seq_num_; }
     u32 read_index() const { return read_index_; }
+    u64 queue_offset() const { return peer_; }  // of the queue that is read
     void visit(sim::StateVisitor& visitor);
 
 private:

@@ -2,7 +2,7 @@
 // No instruction is executed; every byte that the real chain would consume is checked, and the first one that is wrong stops the
 // program with a code (boot_errors.def) and an explanation in the journal.
 // Source: open-gpu-kernel-modules 570.144, kernel_gsp_fwsec.c, kernel_gsp_booter_tu102.c, kernel_gsp_tu102.c; nova-core fwsec.rs,
-// gsp/boot.rs. (model): the programs take no time; suspend and resume (a Booter request that is an address at unload) is refused by name.
+// gsp/boot.rs. (model): the programs take no time.
 #pragma once
 
 #include <optional>
@@ -15,6 +15,8 @@
 #include "gpu_model/mem/mmu_regs.h"
 
 namespace gpu {
+
+struct SrMeta;
 
 enum class BootError : u32 {
 #define BOOT_ERROR(code, name) name = code,
@@ -59,10 +61,20 @@ private:
     Result load(u64 meta_address, const Falcon& gsp, bool own);
     Result unload(u64 request, const Falcon& gsp);
     Result check_meta(std::span<const u8> meta);
+    // Addresses of the image's pages.
+    Result walk_radix3(u64 root, u64 bytes, std::vector<u64>& pages);
     Result read_radix3(u64 root, u64 bytes, std::vector<u8>& image);
     // `own`: Booter is one that this model signed, and takes only images signed likewise.
     Result place_firmware(std::span<const u8> meta, bool own);
     void foreign(std::string_view what);
+    // What CORE_RESUME polls: the GSP's core was handed over to the firmware.
+    void set_handoff(bool done);
+
+    // booter_suspend.cpp
+    Result check_sr(const SrMeta& meta);
+    Result suspend(u64 meta_address);
+    Result resume(std::span<const u8> meta, const Falcon& gsp);
+    Result reload(const Falcon& gsp);
 
     Region wpr2();
     u32 reg(u32 offset) { return static_cast<u32>(bar0_.read(offset, sizeof(u32))); }

@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "gpu_model/falcon/boot_programs.h"
+#include "gpu_model/falcon/wpr_meta.h"
 #include "gpu_model/signed_image.h"
+#include "sim/align.h"
 
 namespace gpu {
 
@@ -17,33 +19,15 @@ using signed_image::load_le64;
 using signed_image::Verdict;
 using HIGH = sim::Field<63, 32>;
 
-constexpr u32 kMetaBytes = 256;
-constexpr u64 kMagic = 0xDC3AAE21371A60B3;
-constexpr u64 kRevision = 1;
-constexpr u64 kVerified = 0xA0A0A0A0A0A0A0A0;
 constexpr u64 kUnloadRequest = 0xFF000000FF;  // 0xFF in both mailboxes
 constexpr u64 kPage = 4096;
+constexpr u64 kBlock = 256;  // a unit of SEC2's DMA: the two kinds of metadata are one each
 constexpr u64 kEntriesPerPage = kPage / sizeof(u64);
 constexpr u64 kFrtsAlignment = 128 << 10;
 constexpr u64 kFirmwareAlignment = 64 << 10;
 constexpr u64 kRegionAlignment = 1 << 20;
 constexpr u64 kImageBytesMax = signed_image::kBytesMax;
 constexpr u64 kSmallImageBytesMax = 1 << 20;  // boot binary, signature
-
-struct Meta {
-#define WPR_META(field, offset, bytes) u64 field = 0;
-#include "gpu_model/falcon/wpr_meta.def"
-#undef WPR_META
-};
-constexpr u32 kVerifiedOffset = 248;
-
-Meta load_meta(std::span<const u8> bytes) {
-    Meta meta;
-#define WPR_META(field, offset, size) meta.field = load_le64(bytes, offset);
-#include "gpu_model/falcon/wpr_meta.def"
-#undef WPR_META
-    return meta;
-}
 
 // The dwords of the boot binary's payload that say where its parts lie.
 constexpr u32 kBootCodeOffset = 0;
@@ -56,14 +40,23 @@ bool BootPrograms::run_booter(Falcon& sec2, const Falcon& gsp) {
     u64 request = HIGH::set(u64{sec2.mailbox(0)}, sec2.mailbox(1));
     Program program = Program::Load;
     bool own = true;
+    set_handoff(false);
     Result failure = identify(sec2, program, own);
     if (!failure) failure = program == Program::Load ? load(request, gsp, own) : unload(request, gsp);
     sec2.set_mailbox(0, failure ? static_cast<u32>(failure->error) : 0);
-    if (failure) {
+    if (!failure) {
+        sec2.set_mailbox(1, 0);  // a start without a new request is a reload
+        set_handoff(program == Program::Load);
+    } else {
         kernel_.journal().note(kernel_.now(), fmt::format("sec2: Booter failed, {} (0x{:x}): {}", boot_error_name(failure->error),
                                                           static_cast<u32>(failure->error), failure->text));
     }
     return !failure && program == Program::Load;
+}
+
+void BootPrograms::set_handoff(bool done) {
+    u32 scratch = reg(NV_PGC6_BSI_SECURE_SCRATCH_14);
+    bar0_.write(NV_PGC6_BSI_SECURE_SCRATCH_14, sizeof(u32), NV_PGC6_BSI_SECURE_SCRATCH_14_BOOT_STAGE_3_HANDOFF::set(scratch, done));
 }
 
 // The image's own signature, over what stands in SEC2's memories. Somebody else's Booter is told apart by its request alone.
@@ -104,36 +97,37 @@ BootPrograms::Result BootPrograms::identify(const Falcon& sec2, Program& program
 }
 
 BootPrograms::Result BootPrograms::unload(u64 request, const Falcon& gsp) {
-    if (request != kUnloadRequest) {
-        kernel_.unmodelled().refused("Booter unload with suspend metadata", kernel_.now(), fmt::format("{:#x}", request));
-        return BootFailure{BootError::Mailbox, fmt::format("the mailboxes hold {:#x}, must be 0xff in each", request)};
-    }
     if (gsp.riscv_active()) return BootFailure{BootError::GspState, "the GSP's RISC-V core still runs; it must be reset first"};
+    if (request != kUnloadRequest) return suspend(request);
     mmu_regs_.set_wpr2({}, {});
     return std::nullopt;
 }
 
 BootPrograms::Result BootPrograms::load(u64 meta_address, const Falcon& gsp, bool own) {
-    std::vector<u8> meta(kMetaBytes);
-    if (meta_address % kPage != 0 || meta_address == 0)
-        return BootFailure{BootError::Mailbox, fmt::format("the mailboxes hold {:#x}, must be the page of GspFwWprMeta", meta_address)};
+    std::vector<u8> meta(kWprMetaBytes);
+    if (meta_address == 0 && wpr2().up()) return reload(gsp);
+    if (meta_address % kBlock != 0 || meta_address == 0)
+        return BootFailure{BootError::Mailbox, fmt::format("the mailboxes hold {:#x}, must be the address of GspFwWprMeta", meta_address)};
     if (!dma_read(meta_address, meta))
         return BootFailure{BootError::DmaFault, fmt::format("no memory answers at {:#x}, where GspFwWprMeta lies", meta_address)};
+    if (load_le64(meta, 0) == kSrMetaMagic) return resume(meta, gsp);
+    if (meta_address % kPage != 0)
+        return BootFailure{BootError::Mailbox, fmt::format("the mailboxes hold {:#x}, must be the page of GspFwWprMeta", meta_address)};
     if (auto bad = check_meta(meta)) return bad;
     if (gsp.riscv_active()) return BootFailure{BootError::GspState, "the GSP's RISC-V core runs already"};
     if (gsp.program_loaded())
         return BootFailure{BootError::GspState, "the GSP still holds FWSEC; it must be reset before its RISC-V core can be chosen"};
-    signed_image::store_le64(meta, kVerifiedOffset, kVerified);
+    signed_image::store_le64(meta, kWprMetaVerifiedOffset, kWprMetaVerified);
     if (auto bad = place_firmware(meta, own)) return bad;
     if (!memory_.write({Aperture::SysCoh, meta_address}, meta))
         return BootFailure{BootError::DmaFault, fmt::format("no memory answers at {:#x}, where GspFwWprMeta lies", meta_address)};
-    Meta fields = load_meta(meta);
+    WprMeta fields = load_wpr_meta(meta);
     mmu_regs_.set_wpr2(FbPa{fields.gspFwWprStart}, FbPa{fields.gspFwWprEnd});
     return std::nullopt;
 }
 
 BootPrograms::Result BootPrograms::check_meta(std::span<const u8> bytes) {
-    Meta m = load_meta(bytes);
+    WprMeta m = load_wpr_meta(bytes);
     auto wrong = [](std::string text) { return BootFailure{BootError::Metadata, "GspFwWprMeta: " + std::move(text)}; };
     Region region = wpr2();
     if (!region.up())
@@ -142,15 +136,21 @@ BootPrograms::Result BootPrograms::check_meta(std::span<const u8> bytes) {
         std::string_view name;
         u64 found, right;
     };
-    const Exact exact[] = {{"magic", m.magic, kMagic},
-                           {"revision", m.revision, kRevision},
+    const Exact exact[] = {{"magic", m.magic, kWprMetaMagic},
+                           {"revision", m.revision, kWprMetaRevision},
                            {"verified", m.verified, 0},
                            {"bootCount", m.bootCount, 0},
                            {"fbSize", m.fbSize, memory_.vram().size()},
                            {"frtsOffset", m.frtsOffset, region.start},
                            {"frtsSize", m.frtsSize, region.end - region.start},
                            {"gspFwWprEnd", m.gspFwWprEnd, region.end},
-                           {"gspFwRsvdStart", m.gspFwRsvdStart, m.nonWprHeapOffset}};
+                           {"gspFwRsvdStart", m.gspFwRsvdStart, m.nonWprHeapOffset},
+                           // All three drivers lay video memory out alike.
+                           {"vgaWorkspaceSize", m.vgaWorkspaceSize, m.fbSize - m.vgaWorkspaceOffset},
+                           {"bootBinOffset", m.bootBinOffset, align_down(m.frtsOffset - m.sizeOfBootloader, kPage)},
+                           {"gspFwOffset", m.gspFwOffset, align_down(m.bootBinOffset - m.sizeOfRadix3Elf, kFirmwareAlignment)},
+                           {"gspFwWprStart", m.gspFwWprStart, m.gspFwHeapOffset - kRegionAlignment},
+                           {"nonWprHeapSize", m.nonWprHeapSize, m.gspFwWprStart - m.nonWprHeapOffset}};
     for (const Exact& row : exact)
         if (row.found != row.right) return wrong(fmt::format("{} is {:#x}, must be {:#x}", row.name, row.found, row.right));
     struct Aligned {
@@ -181,7 +181,7 @@ BootPrograms::Result BootPrograms::check_meta(std::span<const u8> bytes) {
         std::string_view name;
         u64 start, bytes;
     };
-    const Piece pieces[] = {{"nonWprHeap", m.nonWprHeapOffset, m.nonWprHeapSize}, {"gspFwWprStart", m.gspFwWprStart, kMetaBytes},
+    const Piece pieces[] = {{"nonWprHeap", m.nonWprHeapOffset, m.nonWprHeapSize}, {"gspFwWprStart", m.gspFwWprStart, kWprMetaBytes},
                             {"gspFwHeap", m.gspFwHeapOffset, m.gspFwHeapSize},    {"gspFw", m.gspFwOffset, m.sizeOfRadix3Elf},
                             {"bootBin", m.bootBinOffset, m.sizeOfBootloader},     {"frts", m.frtsOffset, m.frtsSize},
                             {"vgaWorkspace", m.vgaWorkspaceOffset, m.vgaWorkspaceSize}};
@@ -192,6 +192,9 @@ BootPrograms::Result BootPrograms::check_meta(std::span<const u8> bytes) {
                                      piece.bytes, end));
         end = piece.start + piece.bytes;
     }
+    if (m.gspFwOffset - m.gspFwHeapOffset - m.gspFwHeapSize >= kRegionAlignment)
+        return wrong(fmt::format("gspFwHeapSize is {:#x}, must reach up to gspFwOffset {:#x} but for less than 1 MiB", m.gspFwHeapSize,
+                                 m.gspFwOffset));
     for (const Piece& piece : {Piece{"bootloaderCodeOffset", m.bootloaderCodeOffset, 0},
                                Piece{"bootloaderDataOffset", m.bootloaderDataOffset, 0},
                                Piece{"bootloaderManifestOffset", m.bootloaderManifestOffset, 0}}) {
@@ -202,9 +205,11 @@ BootPrograms::Result BootPrograms::check_meta(std::span<const u8> bytes) {
 }
 
 // Three levels of page addresses, then the image: level 0 has one entry, level 1 up to 512, each naming a page of entries.
-BootPrograms::Result BootPrograms::read_radix3(u64 root, u64 bytes, std::vector<u8>& image) {
+BootPrograms::Result BootPrograms::walk_radix3(u64 root, u64 bytes, std::vector<u64>& image_pages) {
     constexpr u32 kLevels = 3;
     u64 pages = (bytes + kPage - 1) / kPage;
+    if (pages > kEntriesPerPage * kEntriesPerPage)
+        return BootFailure{BootError::Radix3, fmt::format("{:#x} bytes do not fit a tree of three levels", bytes)};
     std::vector<u64> nodes{root};
     std::vector<u8> page(kPage);
     for (u32 level = 0; level < kLevels; ++level) {
@@ -225,17 +230,24 @@ BootPrograms::Result BootPrograms::read_radix3(u64 root, u64 bytes, std::vector<
         }
         nodes = std::move(next);
     }
+    image_pages = std::move(nodes);
+    return std::nullopt;
+}
+
+BootPrograms::Result BootPrograms::read_radix3(u64 root, u64 bytes, std::vector<u8>& image) {
+    std::vector<u64> pages;
+    if (auto bad = walk_radix3(root, bytes, pages)) return bad;
     image.resize(bytes);
-    for (u64 i = 0; i < nodes.size(); ++i) {
+    for (u64 i = 0; i < pages.size(); ++i) {
         std::span<u8> part = std::span<u8>(image).subspan(i * kPage, std::min(kPage, bytes - i * kPage));
-        if (!dma_read(nodes[i], part))
-            return BootFailure{BootError::Radix3, fmt::format("no memory answers at {:#x}, page {} of the image", nodes[i], i)};
+        if (!dma_read(pages[i], part))
+            return BootFailure{BootError::Radix3, fmt::format("no memory answers at {:#x}, page {} of the image", pages[i], i)};
     }
     return std::nullopt;
 }
 
 BootPrograms::Result BootPrograms::place_firmware(std::span<const u8> meta, bool own) {
-    Meta m = load_meta(meta);
+    WprMeta m = load_wpr_meta(meta);
     std::vector<u8> image;
     if (auto bad = read_radix3(m.sysmemAddrOfRadix3Elf, m.sizeOfRadix3Elf, image)) return bad;
     std::vector<u8> signature(m.sizeOfSignature);
@@ -295,6 +307,10 @@ BootPrograms::Result BootPrograms::place_firmware(std::span<const u8> meta, bool
             }
         }
     }
+    // The heap begins empty: what an earlier life left there must not be taken for this one's.
+    std::vector<u8> there(kPage), nothing(kPage);
+    if (memory_.read({Aperture::Vid, m.gspFwHeapOffset}, there) && there != nothing)
+        memory_.write({Aperture::Vid, m.gspFwHeapOffset}, nothing);
     memory_.write({Aperture::Vid, m.gspFwOffset}, image);
     memory_.write({Aperture::Vid, m.bootBinOffset}, boot);
     memory_.write({Aperture::Vid, m.gspFwWprStart}, meta);

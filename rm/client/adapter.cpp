@@ -5,12 +5,14 @@
 
 #include "rm/abi/g_rpc_structures.h"
 #include "rm/client/engine_map.h"
+#include "rm/client/named_view.h"
 
 namespace rm::client {
 
 namespace {
 
 constexpr u32 kMailboxSuspended = 0x80000000;
+constexpr u32 kSuspendLevel = 3;  // NV2080_CTRL_GPU_SET_POWER_STATE_GPU_LEVEL_3
 constexpr u32 kServicePassesMax = 16;  // an interrupt that cannot be cleared must not hold the handler
 
 }  // namespace
@@ -84,6 +86,48 @@ void Adapter::stop() {
     started_ = false;
 }
 
+Status Adapter::suspend() {
+    if (!started_ || suspended_ || boot_ != BootMode::Cold) return NV_ERR_NOT_SUPPORTED;
+    rpc_unloading_guest_driver_v1F_07 request{};
+    request.bInPMTransition = 1;
+    request.newLevel = kSuspendLevel;
+    std::vector<u8> payload(sizeof(request));
+    store(std::span<u8>(payload), request);
+    if (Status status = rpc_.call("NV_VGPU_MSG_FUNCTION_UNLOADING_GUEST_DRIVER", payload); status != NV_OK) return status;
+    if (!io_.reg_poll(reg::NV_PGSP_FALCON_MAILBOX0, ~u32{0}, kMailboxSuspended, kDefaultTimeout)) {
+        kernel_.journal().note(kernel_.now(), "driver: the firmware did not report that it is suspended");
+        return NV_ERR_TIMEOUT;
+    }
+    io_.reg_write(reg::NV_CPU_INTR_TOP_EN_CLEAR, reg::kIntrTopMask);
+    pci_.disable_msi();
+    FalconIo(io_, FalconIo::kGsp).reset(boot0_);
+    Status status = firmware_.suspend(boot0_);
+    suspended_ = status == NV_OK;
+    io_.settle();
+    return status;
+}
+
+Status Adapter::resume() {
+    if (!suspended_) return NV_ERR_INVALID_STATE;
+    suspended_ = false;
+    if (!pci_.enable()) return NV_ERR_GPU_IS_LOST;
+    if (Status status = firmware_.wait_gfw(); status != NV_OK) return status;
+    set_time();
+    std::vector<u8> bytes(struct_bytes(version_, "GSP_ARGUMENTS_CACHED"));
+    host_.read({cached_arguments_}, bytes);
+    NamedView cached(version_, "GSP_ARGUMENTS_CACHED", bytes);
+    cached.set("srInitArguments.oldLevel", kSuspendLevel);
+    cached.set("srInitArguments.bInPMTransition", 1);
+    host_.write({cached_arguments_}, bytes);
+    Status status = firmware_.resume(boot0_);
+    if (status == NV_OK) status = rpc_.wait_init_done();
+    if (status == NV_OK) status = enable_interrupts();
+    if (status != NV_OK)
+        kernel_.journal().note(kernel_.now(), fmt::format("NVRM: GSP resume failed: {} (0x{:x})", status_name(status), status));
+    io_.settle();
+    return status;
+}
+
 void Adapter::release_memory() {
     rpc_.destroy();
     firmware_.release();
@@ -97,8 +141,8 @@ void Adapter::release_memory() {
     graphics_.clear();
     engines_.clear();
     vectors_.clear();
-    libos_arguments_ = 0;
-    lockdown_ = false;
+    libos_arguments_ = cached_arguments_ = 0;
+    lockdown_ = suspended_ = false;
 }
 
 void Adapter::on_rpc_event(const msgq::Record& record) {
@@ -163,6 +207,19 @@ void Adapter::service_interrupts() {
     io_.reg_write(reg::NV_CPU_INTR_TOP_EN_SET, reg::kIntrTopMask);
 }
 
+// What is still pending after so many passes nobody here can clear. RM bails out, and comes back with the next message,
+// until the operating system turns the line off; here only these vectors are. (model)
+void Adapter::give_up(u32 leaf, u32 pending) {
+    for (const InterruptVector& row : vectors_) {
+        // The GSP's waits for the end of a lockdown.
+        if (row.mc_engine == MC_ENGINE_IDX_GSP && row.stall / 32 == leaf) pending &= ~(u32{1} << row.stall % 32);
+    }
+    if (pending == 0) return;
+    io_.reg_write(reg::NV_CPU_INTR_LEAF_EN_CLEAR(leaf), pending);
+    kernel_.journal().note(kernel_.now(), fmt::format("NVRM: Interrupt is stuck. Bailing after {} iterations. Leaf {}: 0x{:08x} disabled",
+                                                      kServicePassesMax, leaf, pending));
+}
+
 void Adapter::serve_leaf(u32 leaf, u32 pending) {
     for (u32 bit = 0; bit < 32; ++bit) {
         if ((pending >> bit & 1) == 0) continue;
@@ -207,22 +264,19 @@ void Adapter::free_fb(gpu::FbPa address, u64 bytes) {
 // Page tables sit at the top of video memory, away from what clients allocate from the bottom.
 std::optional<gpu::FbPa> Adapter::alloc_table() {
     std::optional<gpu::FbPa> table = alloc_fb({.bytes = kPage4K, .alignment = kPage4K, .from_top = true});
-// What is still pending after so many passes nobody here can clear. RM bails out, and comes back with the next message,
-// until the operating system turns the line off; here only these vectors are. (model)
-void Adapter::give_up(u32 leaf, u32 pending) {
-    for (const InterruptVector& row : vectors_) {
-        // The GSP's waits for the end of a lockdown.
-        if (row.mc_engine == MC_ENGINE_IDX_GSP && row.stall / 32 == leaf) pending &= ~(u32{1} << row.stall % 32);
-    }
-    if (pending == 0) return;
-    io_.reg_write(reg::NV_CPU_INTR_LEAF_EN_CLEAR(leaf), pending);
-    kernel_.journal().note(kernel_.now(), fmt::format("NVRM: Interrupt is stuck. Bailing after {} iterations. Leaf {}: 0x{:08x} disabled",
-                                                      kServicePassesMax, leaf, pending));
-}
-
     if (table)
         for (u64 offset = 0; offset < kPage4K; offset += 8) bar2_.write64(*table + offset, 0);
     return table;
+}
+
+// All ones is what a bus says that nobody drives: neither a valid entry nor an empty one.
+std::optional<u64> Adapter::read_entry(gpu::FbPa address) {
+    u64 word = bar2_.read64(address);
+    if (word != ~u64{0}) return word;
+    kernel_.journal().note(kernel_.now(), fmt::format("driver: bus error: the page directory entry at {:#x} of video memory reads all ones",
+                                                      address.value));
+    io_.check_lost();
+    return std::nullopt;
 }
 
 void Adapter::free_table(gpu::FbPa table) {
@@ -267,23 +321,15 @@ void Adapter::visit(sim::StateVisitor& visitor) {
     visitor.part("info", info_);
     visitor.field("pages", pages_);
     visitor.field("libos_arguments", libos_arguments_);
+    visitor.field("cached_arguments", cached_arguments_);
     visitor.field("engines", engines_);
     visitor.field("vectors", vectors_);
-// All ones is what a bus says that nobody drives: neither a valid entry nor an empty one.
-std::optional<u64> Adapter::read_entry(gpu::FbPa address) {
-    u64 word = bar2_.read64(address);
-    if (word != ~u64{0}) return word;
-    kernel_.journal().note(kernel_.now(), fmt::format("driver: bus error: the page directory entry at {:#x} of video memory reads all ones",
-                                                      address.value));
-    io_.check_lost();
-    return std::nullopt;
-}
-
     visitor.field("channels_per_runlist", channels_per_runlist_);
     visitor.field("boot0", boot0_);
     visitor.field("boot42", boot42_);
     visitor.field("graphics_client", graphics_client_);
     visitor.field("started", started_);
+    visitor.field("suspended", suspended_);
     visitor.field("start_status", start_status_);
 }
 

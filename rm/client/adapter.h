@@ -65,6 +65,11 @@ public:
     // On a fiber. Anything but NV_OK: the adapter is down and can be started again.
     Status start();
     void stop();
+    // The operating system suspends: the firmware's state moves to system memory, and WPR2 comes down; resume() brings both back. On a
+    // fiber, with no call under way. NV_ERR_NOT_SUPPORTED: not started, or warm. After a resume that fails the adapter can only stop().
+    // (model): video memory that is not the firmware's keeps its content, so nothing else is saved.
+    Status suspend();
+    Status resume();
     bool started() const { return started_; }
     Status last_start_status() const { return start_status_; }
 
@@ -129,18 +134,19 @@ private:
     Status set_up_bars();
     Status load_graphics_info();
     Status enable_interrupts();
+    void set_time();
     template <typename T>
     Status ask_internal(u32 cmd, T& params);
     void release_memory();
     std::optional<gpu::SysPa> alloc_page(u64 bytes);
     void serve_leaf(u32 leaf, u32 pending);
+    void give_up(u32 leaf, u32 pending);
     void serve_gsp();
 
     // The two events that concern the adapter itself; all others go up.
     void on_rpc_event(const msgq::Record& record) override;
     Status core_reset() override;
     Status core_start() override;
-    void give_up(u32 leaf, u32 pending);
     Status core_wait_for_halt() override;
     Status core_resume() override;
     std::optional<gpu::FbPa> alloc_table() override;
@@ -166,6 +172,7 @@ private:
     StaticInfo info_;
     std::vector<Page> pages_;  // system memory handed to the firmware
     u64 libos_arguments_ = 0;
+    u64 cached_arguments_ = 0;  // address of GSP_ARGUMENTS_CACHED
     std::vector<EngineInfo> engines_;
     std::vector<InterruptVector> vectors_;
     u32 channels_per_runlist_ = 0;
@@ -174,6 +181,7 @@ private:
     u32 graphics_client_ = 0;
     bool lockdown_ = false;  // the firmware asked that its registers be left alone
     bool started_ = false;
+    bool suspended_ = false;
     Status start_status_ = NV_OK;
 };
 

@@ -122,10 +122,14 @@ Status Adapter::identify() {
         return NV_ERR_NOT_SUPPORTED;
     }
     if (Status status = boot_ == BootMode::Cold ? firmware_.wait_gfw() : NV_OK; status != NV_OK) return status;
+    set_time();
+    return NV_OK;
+}
+
+void Adapter::set_time() {
     u64 time = kernel_.now().ns();
     io_.reg_write(reg::NV_PTIMER_TIME_1, static_cast<u32>(time >> 32));
     io_.reg_write(reg::NV_PTIMER_TIME_0, static_cast<u32>(time));
-    return NV_OK;
 }
 
 Status Adapter::load_images() { return boot_ == BootMode::Cold ? firmware_.prepare() : NV_OK; }
@@ -176,6 +180,7 @@ Status Adapter::prepare_firmware_memory() {
     add("RMARGS", *arguments, kArgumentBytes);
     host_.write(*libos_page, libos);
     libos_arguments_ = libos_page->value;
+    cached_arguments_ = arguments->value;
     return NV_OK;
 }
 

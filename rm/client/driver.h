@@ -152,8 +152,8 @@ private:
     void on_rc_triggered(const msgq::Record& record);
     void on_os_error_log(const msgq::Record& record);
     void on_post_event(const msgq::Record& record);
-
     void start_fault_service();
+
     sim::Kernel& kernel_;
     const DriverVersion& version_;
     sim::Condition wake_{"driver events"};
@@ -171,8 +171,8 @@ private:
     uvm::Uvm uvm_;
     sim::TargetId target_;
     bool interrupt_pending_ = false;
-    u32 gpu_users_ = 0;
     sim::FiberId fault_service_ = sim::kNoFiber;  // UVM's bottom half, while it runs
+    u32 gpu_users_ = 0;
     std::map<u64, std::vector<u8>> control_cache_;  // control (and input word << 32): its parameters, where nothing else changes them
     u64 memblock_bytes_ = 0;  // SYS_PARAMS
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "rm/abi/gsp_fw_sr_meta.h"
 #include "rm/abi/gsp_fw_wpr_meta.h"
 #include "rm/client/named_view.h"
 #include "sim/align.h"
@@ -101,11 +102,15 @@ std::optional<gpu::SysPa> FirmwareBoot::put(std::span<const u8> bytes) {
     return at;
 }
 
-// The image in pages, and above it three levels of pages of page addresses.
 std::optional<gpu::SysPa> FirmwareBoot::put_radix3(std::span<const u8> image) {
     std::optional<gpu::SysPa> at = put(image);
-    if (!at) return std::nullopt;
-    u64 pages = align_up(image.size(), kPage) / kPage;
+    return at ? tree_over(*at, image.size()) : std::nullopt;
+}
+
+// Three levels of pages of page addresses above an image that lies in pages. Empty: no memory, or more than a tree holds.
+std::optional<gpu::SysPa> FirmwareBoot::tree_over(gpu::SysPa image, u64 bytes) {
+    std::optional<gpu::SysPa> at = image;
+    u64 pages = align_up(bytes, kPage) / kPage;
     for (u32 level = 0; level < 3; ++level) {
         std::vector<u8> table(align_up(pages * sizeof(u64), kPage));
         for (u64 i = 0; i < pages; ++i) store(std::span<u8>(table), at->value + i * kPage, i * sizeof(u64));
@@ -114,6 +119,13 @@ std::optional<gpu::SysPa> FirmwareBoot::put_radix3(std::span<const u8> image) {
         pages = table.size() / kPage;
     }
     return pages == 1 ? at : std::nullopt;
+}
+
+void FirmwareBoot::give_back(std::size_t held) {
+    while (pages_.size() > held) {
+        host_.free_pages({pages_.back().address}, pages_.back().bytes);
+        pages_.pop_back();
+    }
 }
 
 Status FirmwareBoot::prepare() {
@@ -142,6 +154,7 @@ Status FirmwareBoot::prepare() {
     if (layout.non_wpr_heap == 0 || layout.non_wpr_heap >= layout.fb_bytes)
         return fail(NV_ERR_INVALID_STATE, fmt::format("video memory of {:#x} bytes does not hold the firmware", layout.fb_bytes));
     frts_ = layout.frts;
+    wpr_bytes_ = layout.wpr_end - layout.wpr_start;
     GspFwWprMeta meta{};
     meta.magic = kWprMetaMagic;
     meta.revision = kWprMetaRevision;
@@ -222,12 +235,57 @@ Status FirmwareBoot::run(u32 boot0, u64 libos_arguments) {
     FalconIo gsp(io_, FalconIo::kGsp);
     if (!gsp.reset(boot0)) return fail(NV_ERR_TIMEOUT, "the GSP's memories are still being scrubbed after 10 ms");
     gsp.set_mailboxes(libos_arguments);
-    if (Status status = run_booter(files_.booter_load, boot0, meta_address_, "Booter load"); status != NV_OK) return status;
+    return start_core(boot0, meta_address_, "Booter load");
+}
+
+Status FirmwareBoot::start_core(u32 boot0, u64 meta_address, std::string_view what) {
+    if (Status status = run_booter(files_.booter_load, boot0, meta_address, what); status != NV_OK) return status;
+    FalconIo gsp(io_, FalconIo::kGsp);
     gsp.write(NV_PFALCON_FALCON_OS, files_.boot_binary.app_version);
     if (NV_PRISCV_RISCV_CORE_SWITCH_RISCV_STATUS_ACTIVE_STAT::get(gsp.read(NV_PRISCV_RISCV_CORE_SWITCH_RISCV_STATUS)) != 1)
-        return fail(NV_ERR_NOT_READY, "the GSP's RISC-V core is not active after Booter load");
+        return fail(NV_ERR_NOT_READY, fmt::format("the GSP's RISC-V core is not active after {}", what));
     io_.settle();
     return NV_OK;
+}
+
+// kgspPrepareSuspendResumeData, kgspTeardown
+Status FirmwareBoot::suspend(u32 boot0) {
+    pages_before_sr_ = pages_.size();
+    gpu::SysPa data = host_.alloc_pages(wpr_bytes_);
+    if (data.value == 0) return NV_ERR_NO_MEMORY;
+    pages_.push_back({data.value, wpr_bytes_});
+    std::optional<gpu::SysPa> tree = tree_over(data, wpr_bytes_);
+    std::optional<gpu::SysPa> meta_at;
+    if (tree) {
+        GspFwSRMeta meta{};
+        meta.magic = GSP_FW_SR_META_MAGIC;
+        meta.revision = GSP_FW_SR_META_REVISION;
+        meta.sysmemAddrOfSuspendResumeData = tree->value;
+        meta.sizeOfSuspendResumeData = wpr_bytes_;
+        meta_at = put(bytes_of(meta));
+    }
+    if (!meta_at) {
+        give_back(pages_before_sr_);
+        return NV_ERR_NO_MEMORY;
+    }
+    Status first = run_fwsec(boot0, kFwsecSb);
+    Status status = run_booter(files_.booter_unload, boot0, meta_at->value, "Booter unload for a suspend");
+    if (status == NV_OK && wpr2_up()) status = fail(NV_ERR_GENERIC, "WPR2 is still up after Booter unload");
+    if (status != NV_OK) {
+        give_back(pages_before_sr_);
+        return status;
+    }
+    sr_meta_ = meta_at->value;
+    return first;
+}
+
+// kgspBootstrap of KGSP_BOOT_MODE_SR_RESUME
+Status FirmwareBoot::resume(u32 boot0) {
+    if (sr_meta_ == 0) return fail(NV_ERR_INVALID_STATE, "there is no suspended firmware to resume");
+    Status status = start_core(boot0, sr_meta_, "Booter load for a resume");
+    sr_meta_ = 0;
+    give_back(pages_before_sr_);
+    return status;
 }
 
 Status FirmwareBoot::run_fwsec(u32 boot0, u32 command) {
@@ -244,14 +302,8 @@ Status FirmwareBoot::run_fwsec(u32 boot0, u32 command) {
     std::size_t held = pages_.size();
     std::optional<gpu::SysPa> code_at = put(fwsec_.code);
     std::optional<gpu::SysPa> data_at = put(data);
-    auto give_back = [&] {
-        while (pages_.size() > held) {
-            host_.free_pages({pages_.back().address}, pages_.back().bytes);
-            pages_.pop_back();
-        }
-    };
     if (!code_at || !data_at) {
-        give_back();
+        give_back(held);
         return NV_ERR_NO_MEMORY;
     }
     LoaderDescriptor descriptor{};
@@ -280,7 +332,7 @@ Status FirmwareBoot::run_fwsec(u32 boot0, u32 command) {
         gsp.start(place);
         halted = gsp.wait_halted();
     }
-    give_back();
+    give_back(held);
     std::string_view what = frts ? "FWSEC-FRTS" : "FWSEC-SB";
     if (!halted) return fail(NV_ERR_TIMEOUT, fmt::format("{} did not halt", what));
     u32 scratch = io_.reg_read(NV_PBUS_SW_SCRATCH.at(frts ? kScratchFrts : kScratchSb));
@@ -324,7 +376,7 @@ void FirmwareBoot::release() {
     pages_.clear();
     files_ = {};
     fwsec_ = {};
-    frts_ = meta_address_ = libos_arguments_ = 0;
+    frts_ = wpr_bytes_ = meta_address_ = sr_meta_ = libos_arguments_ = pages_before_sr_ = 0;
     set_up_ = false;
 }
 
@@ -337,7 +389,10 @@ void FirmwareBoot::Pages::visit(sim::StateVisitor& visitor) {
 void FirmwareBoot::visit(sim::StateVisitor& visitor) {
     visitor.field("pages", pages_);
     visitor.field("frts", frts_);
+    visitor.field("wpr_bytes", wpr_bytes_);
     visitor.field("meta_address", meta_address_);
+    visitor.field("sr_meta", sr_meta_);
+    visitor.field("pages_before_sr", pages_before_sr_);
     visitor.field("libos_arguments", libos_arguments_);
     visitor.field("set_up", set_up_);
     visitor.bytes_field("fwsec_code", fwsec_.code);

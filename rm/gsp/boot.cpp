@@ -52,7 +52,7 @@ void Gsp::Impl::on_start(u32 mailbox0, u32 mailbox1) {
 }
 
 // The chain of pages from the mailboxes to the queues. Returns why it breaks, or nothing.
-std::string Gsp::Impl::find_arguments(gpu::SysPa libos, gpu::SysPa& shared, u32& pages, u64& command_queue, u64& status_queue) {
+std::string Gsp::Impl::find_arguments(gpu::SysPa libos, gsp::BootArguments& out) {
     std::vector<u8> page(kArgumentPageBytes);
     if (!bus_.dma_read(libos, page)) return fmt::format("no memory answers at the libos argument page {:#x}", libos.value);
     std::optional<u64> rmargs;
@@ -72,14 +72,11 @@ std::string Gsp::Impl::find_arguments(gpu::SysPa libos, gpu::SysPa& shared, u32&
         return place->bytes == 8 ? abi::load<u64>(cached, place->offset).value_or(0) : abi::load<u32>(cached, place->offset).value_or(0);
     };
     std::optional<FieldPlace> resume = field_place(version_, "GSP_ARGUMENTS_CACHED", "srInitArguments.bInPMTransition");
-    if (resume && abi::load<u8>(cached, resume->offset).value_or(0) != 0) {
-        kernel_.unmodelled().refused("GSP resume from suspend", kernel_.now());
-        return "GSP_ARGUMENTS_CACHED asks for a resume (srInitArguments.bInPMTransition), which nobody models";
-    }
-    shared.value = word("sharedMemPhysAddr");
-    pages = static_cast<u32>(word("pageTableEntryCount"));
-    command_queue = word("cmdQueueOffset");
-    status_queue = word("statQueueOffset");
+    out.resumes = resume && abi::load<u8>(cached, resume->offset).value_or(0) != 0;
+    out.shared.value = word("sharedMemPhysAddr");
+    out.pages = static_cast<u32>(word("pageTableEntryCount"));
+    out.command_queue = word("cmdQueueOffset");
+    out.status_queue = word("statQueueOffset");
     return {};
 }
 
@@ -98,15 +95,19 @@ std::string Gsp::Impl::find_layout() {
 }
 
 void Gsp::Impl::boot() {
-    gpu::SysPa shared;
-    u32 pages = 0;
-    u64 command_queue = 0;
-    u64 status_queue = 0;
     std::string wrong = find_layout();
-    if (wrong.empty()) wrong = find_arguments({libos_arguments_}, shared, pages, command_queue, status_queue);
-    if (wrong.empty()) wrong = shared_.open(shared, pages);
+    if (wrong.empty() && by_booter_) {
+        if (std::optional<gsp::ContextHead> head = find_context()) return resume_context(*head);
+    }
+    gsp::BootArguments arguments;
+    if (wrong.empty()) wrong = find_arguments({libos_arguments_}, arguments);
+    if (wrong.empty() && arguments.resumes)
+        wrong = "GSP_ARGUMENTS_CACHED asks for a resume (srInitArguments.bInPMTransition), and WPR2 holds no suspended firmware";
+    if (wrong.empty()) wrong = shared_.open(arguments.shared, arguments.pages);
     if (!wrong.empty()) return halt(wrong);
     u64 total = shared_.bytes();
+    u64 command_queue = arguments.command_queue;
+    u64 status_queue = arguments.status_queue;
     if (command_queue % msgq::kPageBytes != 0 || status_queue % msgq::kPageBytes != 0 || command_queue < msgq::kPageBytes ||
         status_queue <= command_queue || status_queue >= total) {
         return halt(fmt::format("queues at {:#x} and {:#x} do not fit a buffer of {:#x} bytes", command_queue, status_queue, total));
@@ -119,7 +120,7 @@ void Gsp::Impl::boot() {
     if (commands_.link(static_cast<u32>(status_queue - command_queue)) != msgq::Outcome::Ok) {
         return halt(commands_.rejection() ? "command queue header: " + commands_.rejection()->text() : "the command queue does not answer");
     }
-    kernel_.journal().append(records::gsp_boot, kernel_.now(), {shared.value, pages, command_queue, status_queue});
+    kernel_.journal().append(records::gsp_boot, kernel_.now(), {arguments.shared.value, arguments.pages, command_queue, status_queue});
 
     namespace regs = gpu::regs;
     heap_ = gsp::FbHeap(layout_.structures, layout_.structures_bytes);
@@ -151,10 +152,14 @@ bool Gsp::Impl::set_up_bar(u32 block_register, u64& root, u64& instance) {
         !memory_.write_u32(block + gsp::reg::NV_RAMIN_PAGE_DIR_BASE + 4, static_cast<u32>(root >> 32))) {
         return false;
     }
+    bind_bar(block_register, instance);
+    return true;
+}
+
+void Gsp::Impl::bind_bar(u32 block_register, u64 instance) {
     using PTR = gpu::regs::NV_VIRTUAL_FUNCTION_PRIV_BAR1_BLOCK_PTR;
     using MODE = gpu::regs::NV_VIRTUAL_FUNCTION_PRIV_BAR1_BLOCK_MODE;
     bus_.reg_write(block_register, MODE::set(PTR::make(instance >> 12), 1));
-    return true;
 }
 
 // Everything that was queued before boot has been handled.
@@ -167,8 +172,25 @@ void Gsp::Impl::finish_boot() {
         note("GSP_INIT_DONE fails: no GSP_SET_SYSTEM_INFO came before boot");
     }
     if (by_booter_) send_boot_script();
+    if (by_booter_ && result == abi::NV_OK && switch_cores()) return;
+    send_init_done(result);
+}
+
+void Gsp::Impl::send_init_done(u32 result) {
     std::vector<u8> payload(4);
     send_event(rpc_number(version_, "NV_VGPU_MSG_EVENT_GSP_INIT_DONE").value_or(abi::NV_VGPU_MSG_EVENT_GSP_INIT_DONE), payload, result);
+}
+
+// Sends a script for the driver to run (rmgspseq.h).
+void Gsp::Impl::send_script(std::span<const u32> script) {
+    abi::rpc_run_cpu_sequencer_v17_00 head{};
+    head.cmdIndex = static_cast<u32>(script.size());
+    head.bufferSizeDWord = head.cmdIndex + 1;
+    std::vector<u8> payload(sizeof(head) + u64{head.bufferSizeDWord} * sizeof(u32));
+    abi::store(std::span<u8>(payload), head);
+    for (u64 i = 0; i < script.size(); ++i) abi::store(std::span<u8>(payload), script[i], sizeof(head) + i * sizeof(u32));
+    std::optional<u32> event = rpc_number(version_, "NV_VGPU_MSG_EVENT_GSP_RUN_CPU_SEQUENCER");
+    send_event(event.value_or(abi::NV_VGPU_MSG_EVENT_GSP_RUN_CPU_SEQUENCER), payload);
 }
 
 // Every boot by Booter has the driver run one script before GSP_INIT_DONE: nova-core waits for it. (model): what silicon's script does is
@@ -180,14 +202,7 @@ void Gsp::Impl::send_boot_script() {
     u32 scratch = regs::NV_PBUS_SW_SCRATCH.at(kScratch);
     const u32 script[] = {kRegStore,  scratch, 0,    kRegWrite, scratch, 0x47535000, kRegModify, scratch, 0xFF, 0x01,
                           kDelayUs,   5,       kRegPoll, scratch, kAll,  0x47535001, kTimeoutUs, 0,       kRegWrite, scratch, 0};
-    abi::rpc_run_cpu_sequencer_v17_00 head{};
-    head.cmdIndex = static_cast<u32>(std::size(script));
-    head.bufferSizeDWord = head.cmdIndex + 1;
-    std::vector<u8> payload(sizeof(head) + u64{head.bufferSizeDWord} * sizeof(u32));
-    abi::store(std::span<u8>(payload), head);
-    for (u64 i = 0; i < std::size(script); ++i) abi::store(std::span<u8>(payload), script[i], sizeof(head) + i * sizeof(u32));
-    std::optional<u32> event = rpc_number(version_, "NV_VGPU_MSG_EVENT_GSP_RUN_CPU_SEQUENCER");
-    send_event(event.value_or(abi::NV_VGPU_MSG_EVENT_GSP_RUN_CPU_SEQUENCER), payload);
+    send_script(script);
 }
 
 }  // namespace rm

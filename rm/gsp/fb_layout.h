@@ -42,6 +42,7 @@ public:
     // Page aligned. Empty: full.
     std::optional<u64> allocate(u64 bytes);
     void free(u64 address) { used_.erase(address); }
+    const std::map<u64, u64>& used() const { return used_; }  // address: bytes
     void visit(sim::StateVisitor& visitor);
 
 private:

@@ -188,9 +188,22 @@ bool Fifo::start(FbHeap& heap) {
         }
         runlists_.emplace(row.runlist_id, memory);
     }
+    open_doorbells();
+    return true;
+}
+
+void Fifo::open_doorbells() {
     u32 cfg = reg::NV_CTRL_VIRTUAL_CHANNEL_CFG_MASK::make(reg::NV_CTRL_VIRTUAL_CHANNEL_CFG_MASK::kMax);
     bus_.reg_write(reg::NV_CTRL_VIRTUAL_CHANNEL_CFG, reg::NV_CTRL_VIRTUAL_CHANNEL_CFG_PENDING_ENABLE::set(cfg, 1));
-    return true;
+}
+
+void Fifo::restore() {
+    open_doorbells();
+    for (const auto& [chid, channel] : channels) {
+        bind_instance(channel);
+        if (channel.scheduled) enable(chid, true);
+    }
+    for (const auto& [runlist, memory] : runlists_) submit_runlist(runlist);
 }
 
 const gpu::EngineRow* Fifo::engine(u32 nv2080_engine_type) const {
@@ -307,14 +320,18 @@ NV_STATUS Fifo::add_channel(ObjectRef object, const abi::NV_CHANNEL_ALLOC_PARAMS
     }
     if (!write_ramfc(channel, params) || !write_page_directory(channel)) return abi::NV_ERR_INVALID_ADDRESS;
 
-    u32 inst = reg::NV_PCCSR_CHANNEL_INST_PTR::make(instance->value >> 12);
-    inst = reg::NV_PCCSR_CHANNEL_INST_TARGET::set(inst, host_target(instance->aperture));
-    bus_.reg_write(reg::NV_PCCSR_CHANNEL_INST(chid), reg::NV_PCCSR_CHANNEL_INST_BIND::set(inst, 1));
+    bind_instance(channel);
     tsg->second.chids.push_back(chid);
     kernel_.journal().append(records::channel_up, kernel_.now(),
                              {chid, channel.runlist, tsg->second.tsgid, channel.veid, channel.instance.value});
     channels.emplace(chid, channel);
     return abi::NV_OK;
+}
+
+void Fifo::bind_instance(const Channel& channel) {
+    u32 inst = reg::NV_PCCSR_CHANNEL_INST_PTR::make(channel.instance.value >> 12);
+    inst = reg::NV_PCCSR_CHANNEL_INST_TARGET::set(inst, host_target(channel.instance.aperture));
+    bus_.reg_write(reg::NV_PCCSR_CHANNEL_INST(channel.chid), reg::NV_PCCSR_CHANNEL_INST_BIND::set(inst, 1));
 }
 
 bool Fifo::write_ramfc(const Channel& channel, const abi::NV_CHANNEL_ALLOC_PARAMS& params) {
@@ -534,6 +551,19 @@ Channel* Fifo::find(ObjectRef object) {
 Tsg* Fifo::tsg_of(const Channel& channel) {
     auto it = tsgs.find(channel.tsg);
     return it == tsgs.end() ? nullptr : &it->second;
+}
+
+bool Fifo::consistent() const {
+    for (const auto& [resource, tsg] : tsgs) {
+        if (tsg.tsgid >= kChannelsMax || tsg.runlist >= kRunlistsMax) return false;
+        for (u32 chid : tsg.chids)
+            if (channels.count(chid) == 0) return false;
+    }
+    return std::all_of(channels.begin(), channels.end(), [](const auto& entry) {
+        const Channel& channel = entry.second;
+        return channel.chid == entry.first && channel.chid < kChannelsMax && channel.runlist < kRunlistsMax &&
+               channel.veid < reg::kVeidCount;
+    });
 }
 
 u32 Fifo::work_submit_token(const Channel& channel) const {

@@ -98,6 +98,8 @@ public:
     // Takes memory for the runlists and lets the doorbell through. False: the firmware's memory is too small.
     bool start(FbHeap& heap);
     void reset();
+    // After the chip lost its registers: doorbells, CCSR and runlists as they were. Instance blocks are the kernel driver's to bring back.
+    void restore();
 
     std::map<u32, VaSpace> va_spaces;    // by resource
     std::map<u32, CtxShare> ctx_shares;  // by resource
@@ -132,6 +134,8 @@ public:
     Channel* find(ObjectRef object);
     Tsg* tsg_of(const Channel& channel);
     u32 work_submit_token(const Channel& channel) const;
+    // What other bytes than our own may have said: every group's channels are there, and every number in its range.
+    bool consistent() const;
     bool write_failed() const { return write_failed_; }
     void visit(StateVisitor& visitor);
 
@@ -141,6 +145,8 @@ private:
         u32 current = 0;
         void visit(StateVisitor& visitor);
     };
+    void open_doorbells();
+    void bind_instance(const Channel& channel);
     bool write_page_directory(const Channel& channel);
     bool write_ramfc(const Channel& channel, const abi::NV_CHANNEL_ALLOC_PARAMS& params);
     void enable(u32 chid, bool on);

@@ -264,8 +264,12 @@ void Gsp::Impl::finish_request() {
     }
     if (function == abi::NV_VGPU_MSG_FUNCTION_UNLOADING_GUEST_DRIVER && reply_.rpc_result == abi::NV_OK) {
         constexpr u32 kProcessorSuspended = 0x80000000;
-        bus_.set_mailbox(0, kProcessorSuspended);
         state_ = State::Suspended;
+        if (abi::load_prefix<abi::rpc_unloading_guest_driver_v1F_07>(reply_.payload).bInPMTransition != 0) {
+            std::string wrong = save_context(gsp::Stop::Suspend);
+            if (!wrong.empty()) return halt("suspend: " + wrong);
+        }
+        bus_.set_mailbox(0, kProcessorSuspended);
         return;
     }
     look_pending_ = true;
@@ -349,9 +353,9 @@ void Gsp::Impl::visit(sim::StateVisitor& visitor) {
     visitor.field("epoch", epoch_);
     visitor.field("look_pending", look_pending_);
     visitor.field("busy", busy_);
+    visitor.field("request_begin", request_begin_);
     visitor.field("flush_pending", flush_pending_);
     visitor.field("have_system_info", have_system_info_);
-    visitor.field("request_begin", request_begin_);
     visitor.field("by_booter", by_booter_);
     visitor.field("layout", layout_);
     visitor.part("shared", shared_);
@@ -363,9 +367,9 @@ void Gsp::Impl::visit(sim::StateVisitor& visitor) {
     visitor.part("reply", reply_);
     visitor.field("outgoing", outgoing_);
     visitor.field("refused_text", refused_text_);
+    visitor.field("stalls", stalls_);
     u64 error_count = errors_.size();
     visitor.field("error_count", error_count);
-    visitor.field("stalls", stalls_);
     if (visitor.loading()) errors_.resize(std::min<u64>(error_count, gsp::kEventBacklogMax));
     for (gpu::ChipError& error : errors_) {
         visitor.begin("error");
@@ -389,11 +393,11 @@ void Gsp::Impl::visit(sim::StateVisitor& visitor) {
     visitor.field("bar2_instance", bar2_instance_);
     visitor.field("poll_count", poll_count_);
     visitor.field("fault_tables", fault_tables_);
-    visitor.field("device_va_spaces", device_va_spaces_);
-    visitor.field("debuggers", debuggers_);
     visitor.field("fault_buffer", fault_buffer_);
     visitor.part("shadow", shadow_);
     visitor.field("client_faults", client_faults_);
+    visitor.field("device_va_spaces", device_va_spaces_);
+    visitor.field("debuggers", debuggers_);
 }
 
 }  // namespace rm

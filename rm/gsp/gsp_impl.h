@@ -74,6 +74,28 @@ struct AllocCall {
     u32 resource = 0;
 };
 
+// What RMARGS says.
+struct BootArguments {
+    gpu::SysPa shared;
+    u32 pages = 0;
+    u64 command_queue = 0;
+    u64 status_queue = 0;
+    bool resumes = false;  // srInitArguments.bInPMTransition
+};
+
+// Why the core stops with its context saved.
+enum class Stop : u32 { Suspend = 1, CoreSwitch = 2 };
+
+// Stands at the start of the heap in WPR2 while the core is stopped. (model)
+struct ContextHead {
+    u64 magic = 0;
+    u64 why = 0;               // Stop
+    u64 state_bytes = 0;       // follow the head: the firmware's objects, channels, queue positions
+    u64 structures_bytes = 0;  // follow those: the contents of its hardware structures
+    u64 digest_low = 0;        // of both
+    u64 digest_high = 0;
+};
+
 // A debugger's session: the channel that it watches and the channels of its group that it has stopped.
 struct Debugger {
     ObjectRef channel;
@@ -92,18 +114,30 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     void on_queue_doorbell(unsigned index) override;
     void on_reset() override;
     void on_chip_error(const gpu::ChipError& error) override;
+    void on_stall_interrupt(u32 vector) override;
     void visit(sim::StateVisitor& visitor) override;
 
     void on_event(u32 op, u64 arg) override;
 
     // boot.cpp
-    std::string find_arguments(gpu::SysPa libos_arguments, gpu::SysPa& shared, u32& pages, u64& command_queue, u64& status_queue);
+    std::string find_arguments(gpu::SysPa libos_arguments, gsp::BootArguments& out);
     std::string find_layout();
     void boot();
     void send_boot_script();
+    void send_script(std::span<const u32> script);
     bool set_up_bar(u32 block_register, u64& root, u64& instance);
+    void bind_bar(u32 block_register, u64 instance);
     void finish_boot();
+    void send_init_done(u32 result);
     void halt(const std::string& reason);
+
+    // suspend.cpp: the firmware's context in its protected region
+    std::string save_context(gsp::Stop why);
+    std::optional<gsp::ContextHead> find_context();
+    std::string load_context(const gsp::ContextHead& head);
+    void resume_context(const gsp::ContextHead& head);
+    void send_lockdown(bool engaged);
+    bool switch_cores();
 
     // gsp.cpp: the queue pump
     void look();
@@ -114,7 +148,6 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     void send_event(u32 function, std::span<const u8> payload, u32 rpc_result = 0);
     void flush();
     void note(const std::string& text);
-    void on_stall_interrupt(u32 vector) override;
     void schedule(u64 delay_ps, u32 op, u64 arg = 0);
     u64 latency_of(u32 function) const;
 
@@ -189,6 +222,9 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     abi::NV_STATUS ctrl_copy_server_pdes(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_fault_buffer(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_fault_buffer_off(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_shadow_buffer(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_shadow_buffer_off(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_report_fault(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_gr_info(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_gr_masks(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_gr_ppc_masks(gsp::ControlCall& call);
@@ -200,11 +236,21 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     // static_info.cpp
     std::vector<u8> static_info() const;
 
+    // fault_service.cpp
+    bool start_fault_buffer();
+    void stop_fault_buffer();
+    bool is_for_client(const gpu::FaultPacket& packet) const;
+    void service_faults();
+    bool push_to_client(const gpu::FaultPacket& packet);
+    bool taken_by_client(const gpu::ChipError& error);
+
     // errors.cpp
     void report_error(const gpu::ChipError& error);
+    void recover(const gpu::ChipError& error);
     u32 xid_of(const gpu::ChipError& error) const;
     std::string error_text(const gpu::ChipError& error, u32 xid) const;
     void write_notifier(const gsp::Channel& channel, u32 xid);
+    void service_stall();
 
     enum class State : u8 { Off, Booting, Draining, Running, Suspended, Halted };
     enum Op : u32 { kOpBoot, kOpLook, kOpRun, kOpReply, kOpInitDone, kOpFlush, kOpError, kOpPoll, kOpStall };
@@ -222,39 +268,28 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     const gsp::ControlHead control_head_;
     sim::TargetId target_;
 
-    abi::NV_STATUS ctrl_shadow_buffer(gsp::ControlCall& call);
-    abi::NV_STATUS ctrl_shadow_buffer_off(gsp::ControlCall& call);
-    abi::NV_STATUS ctrl_report_fault(gsp::ControlCall& call);
     State state_ = State::Off;
     u64 libos_arguments_ = 0;
     u64 epoch_ = 0;  // counts resets: events of an earlier life are ignored
     bool look_pending_ = false;
     bool busy_ = false;  // a request is being worked on
+    SimTime request_begin_;  // when its first record was seen
     bool flush_pending_ = false;
     bool have_system_info_ = false;
     bool by_booter_ = false;  // this life began with Booter, in a protected region
 
     gsp::QueueMemory shared_;
     msgq::Reader commands_;
-    // fault_service.cpp
-    bool start_fault_buffer();
-    void stop_fault_buffer();
-    bool is_for_client(const gpu::FaultPacket& packet) const;
-    void service_faults();
-    bool push_to_client(const gpu::FaultPacket& packet);
-    bool taken_by_client(const gpu::ChipError& error);
-
     msgq::Writer status_;
     msgq::Assembler assembler_;
-    void recover(const gpu::ChipError& error);
     std::vector<u8> tail_;
     gsp::Request request_;
     gsp::Reply reply_;
-    void service_stall();
     std::deque<Outgoing> outgoing_;
     std::optional<u32> told_reader_;  // index of the status queue's reader that was last told to be misplaced
     std::string refused_text_;  // the last refusal, said once
     std::deque<gpu::ChipError> errors_;
+    std::vector<u32> stalls_;  // vectors whose source has not been served
 
     gsp::FbLayout layout_;
     gsp::FbHeap heap_;
@@ -267,13 +302,11 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     u64 bar2_instance_ = 0;
     u64 poll_count_ = 0;
     u64 fault_tables_ = 0;  // page tables of the replayable fault buffer
+    u64 fault_buffer_ = 0;  // the non-replayable one, in video memory
+    gsp::ShadowBuffer shadow_;
+    std::vector<gsp::ClientFault> client_faults_;
     std::map<u32, gsp::Debugger> debuggers_;  // by resource
     std::map<u32, u32> device_va_spaces_;  // device resource: its default VA space's resource
 };
 
 }  // namespace rm
-    SimTime request_begin_;  // when its first record was seen
-    std::vector<u32> stalls_;  // vectors whose source has not been served
-    u64 fault_buffer_ = 0;  // the non-replayable one, in video memory
-    gsp::ShadowBuffer shadow_;
-    std::vector<gsp::ClientFault> client_faults_;

@@ -108,7 +108,17 @@ Reply Gsp::Impl::handle_guest_info(Request& request) {
 Reply Gsp::Impl::handle_static_info(Request&) { return answered(static_info()); }
 
 Reply Gsp::Impl::handle_unloading(Request& request) {
-    if (!abi::load<abi::rpc_unloading_guest_driver_v1F_07>(request.payload)) return failed(abi::NV_ERR_INVALID_PARAM_STRUCT);
+    auto params = abi::load<abi::rpc_unloading_guest_driver_v1F_07>(request.payload);
+    if (!params) return failed(abi::NV_ERR_INVALID_PARAM_STRUCT);
+    if (params->bGc6Entering != 0) {
+        kernel_.unmodelled().refused("UNLOADING_GUEST_DRIVER with bGc6Entering", kernel_.now());
+        return failed(abi::NV_ERR_NOT_SUPPORTED);
+    }
+    if (params->bInPMTransition != 0 && !by_booter_) {
+        note("UNLOADING_GUEST_DRIVER asks to suspend (bInPMTransition), and there is no WPR2 to save: Booter did not start this");
+        return failed(abi::NV_ERR_INVALID_STATE);
+    }
+    stop_fault_buffer();
     return answered(std::move(request.payload));
 }
 

@@ -2,126 +2,13 @@
 // stops it by name. P07 of the field pains.
 #include <fmt/format.h>
 
-#include "guest_harness/host_memory.h"
 #include "rm/client/cpu_sequencer.h"
 #include "rm/client/firmware_files.h"
 #include "rm/client/vbios_rom.h"
 #include "sim/rng.h"
-#include "tests/support/machine_fixture.h"
+#include "tests/support/boot_rig.h"
 
 using namespace test;
-
-namespace {
-
-// The chip behind a bus on which one access can be damaged.
-class FaultyBus final : public gpu::PciDevice {
-public:
-    explicit FaultyBus(gpu::PciDevice& below) : below_(below) {}
-    u32 config_read(u16 offset, unsigned bytes) override { return below_.config_read(offset, bytes); }
-    void config_write(u16 offset, unsigned bytes, u32 value) override { below_.config_write(offset, bytes, value); }
-    u64 bar_read(gpu::Bar bar, u64 offset, unsigned bytes) override {
-        u64 value = below_.bar_read(bar, offset, bytes);
-        bool rom = bar == gpu::Bar::Bar0 && offset >= 0x300000 && offset < 0x400000;
-        if (rom && (offset - 0x300000) / 4 == rom_word) value ^= u64{1} << 12;
-        return value;
-    }
-    void bar_write(gpu::Bar bar, u64 offset, unsigned bytes, u64 value) override {
-        bool falcon = bar == gpu::Bar::Bar0 && ((offset >= 0x110000 && offset < 0x111000) || (offset >= 0x840000 && offset < 0x841000));
-        if (falcon && writes++ == damaged_write) {
-            value ^= u64{1} << damaged_bit;
-            damaged_offset = offset;
-        }
-        below_.bar_write(bar, offset, bytes, value);
-    }
-    std::span<u8> bar_window(gpu::Bar bar, u64 offset, u64 bytes) override { return below_.bar_window(bar, offset, bytes); }
-    void window_written(gpu::Bar bar, u64 offset, u64 bytes) override { below_.window_written(bar, offset, bytes); }
-    u64 window_generation() const override { return below_.window_generation(); }
-
-    u64 rom_word = ~u64{0};
-    u64 writes = 0;
-    u64 damaged_write = ~u64{0};
-    u32 damaged_bit = 0;
-    u64 damaged_offset = 0;
-
-private:
-    gpu::PciDevice& below_;
-};
-
-// A machine whose driver can be replaced while the device keeps its state.
-class Rig final : private gpu::PciHost, public sim::JournalSink {
-public:
-    explicit Rig(const char* version = "570.144")
-        : version_(*rm::find_version(version).version), gpu(kernel, *gpu::find_chip("t4"), *this),
-          gsp_(kernel, *gpu::find_chip("t4"), version_, gpu.firmware_bus()), bus(gpu.pci()) {
-        gpu.attach_firmware(gsp_.firmware());
-        kernel.journal().add_sink(*this);
-        new_driver();
-    }
-    ~Rig() { kernel.journal().remove_sink(*this); }
-    void new_driver() {
-        client_.reset();
-        client_ = std::make_unique<rm::Client>(kernel, version_, bus, memory, rm::ClientOptions{rm::BootMode::Cold});
-    }
-    // What opening the GPU's node returns; a hang fails.
-    i64 open() {
-        i64 result = 1;
-        bool done = false;
-        rm::Caller caller{user_};
-        kernel.fibers().spawn("open", sim::Phase::Guest, [&] {
-            result = client_->surface().open(caller, 4, "/dev/nvidia0", 2);
-            done = true;
-        });
-        kernel.run(kernel.now() + SimTime::from_s(60));
-        REQUIRE(done);
-        return result;
-    }
-    void close() {
-        rm::Caller caller{user_};
-        kernel.fibers().spawn("close", sim::Phase::Guest, [&] { client_->surface().close(caller, 4); });
-        kernel.run(kernel.now() + SimTime::from_s(60));
-    }
-    u32 reg(u64 offset) { return static_cast<u32>(gpu.pci().bar_read(gpu::Bar::Bar0, offset, 4)); }
-    bool noted(std::string_view text) const {
-        return std::any_of(notes.begin(), notes.end(), [text](const std::string& note) { return note.find(text) != std::string::npos; });
-    }
-    void on_record(const sim::JournalRecord&, std::span<const u8>) override {}
-    void on_note(SimTime, std::string_view text) override { notes.emplace_back(text); }
-
-private:
-    const rm::DriverVersion& version_;
-    UserSpace user_;
-
-public:
-    sim::Kernel kernel;
-    harness::HostMemory memory;
-    gpu::Gpu gpu;
-
-private:
-    bool dma_read(gpu::SysPa address, std::span<u8> out) override {
-        if (!memory.allocated(address, out.size())) return false;
-        memory.memory().read(address.value, out);
-        return true;
-    }
-    bool dma_write(gpu::SysPa address, std::span<const u8> bytes) override {
-        if (!memory.allocated(address, bytes.size())) return false;
-        memory.memory().write(address.value, bytes);
-        return true;
-    }
-    std::span<u8> dma_window(gpu::SysPa, u64, bool) override { return {}; }
-    void message_interrupt(u16 data) override {
-        if (client_) client_->interrupt(data);
-    }
-    rm::Gsp gsp_;
-
-public:
-    FaultyBus bus;
-    std::vector<std::string> notes;
-
-private:
-    std::unique_ptr<rm::Client> client_;
-};
-
-}  // namespace
 
 TEST_CASE("every driver version boots cold, shuts down with WPR2 down and no memory left, and boots again") {
     for (std::string_view version : rm::version_names()) {
@@ -160,6 +47,29 @@ TEST_CASE("P07: a session that was not shut down leaves WPR2 up: the next boot s
         rig.new_driver();  // the old one dies without a word to the device
     }
     CHECK(pattern == "BFBFBFBFBF");
+}
+
+TEST_CASE("P08: a GSP_INIT_DONE that carries an error ends the boot with the firmware's reason, however slow the driver's clock is") {
+    // 2,600 times the cost of a register read.
+    const u64 slow_ps = 2600 * u64{1'000'000};
+    std::vector<std::string> first;
+    for (u64 extra_ps : {u64{0}, slow_ps / 100, slow_ps}) {
+        CAPTURE(extra_ps);
+        // Driver and firmware of two versions: the sizes of GspSystemInfo differ.
+        Rig rig("570.144", "565.77");
+        if (extra_ps != 0) rig.kernel.faults().arm("pci.slow", {.argument = extra_ps});
+        CHECK(rig.open() == -5);
+        CHECK(rig.noted("gsp: GspSystemInfo has 928 bytes, 565.77 has 912"));
+        CHECK(rig.noted("GSP_INIT_DONE fails: no GSP_SET_SYSTEM_INFO came before boot"));
+        CHECK(rig.noted("RmInitAdapter failed at \"start the firmware\": NV_ERR_INVALID_STATE"));
+        if (first.empty()) first = rig.notes;
+        CHECK(rig.notes == first);
+        // Where nothing is wrong, nothing goes wrong by being slow.
+        Rig right;
+        if (extra_ps != 0) right.kernel.faults().arm("pci.slow", {.argument = extra_ps});
+        CHECK(right.open() == 0);
+        CHECK(right.notes.empty());
+    }
 }
 
 TEST_CASE("a damaged store to a falcon stops boot by name, or was none that boot needs") {
