@@ -101,7 +101,9 @@ CaseReport run_within(u64& left, corpus::Runner& runner, const corpus::Case& ite
     }
     const std::string not_run = against.hardware ? against.hardware->run(item, variant, cubin) : std::string();
     report = runner.run(item, variant, cubin, &against.truth(), left);
-    if (!not_run.empty() && report.verdict == CaseReport::Verdict::NotCompared) report.detail = not_run;
+    if (against.hardware && report.verdict == CaseReport::Verdict::NotCompared)
+        report.detail = !not_run.empty() ? not_run
+                        : item.arch_dependent ? "its result depends on the chip's schedule" : "the GPU itself answers twice differently";
     left -= std::min(left, report.instructions);
     return report;
 }

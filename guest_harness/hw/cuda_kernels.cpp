@@ -12,7 +12,7 @@ namespace harness::hw {
     "  .reg .b64 %d;\n"                                                                                           \
     "  ld.param.u64 %d, [at];\n"                                                                                  \
     "  ld.param.u32 %r, [operand];\n"                                                                             \
-    "  red.sys.global." instruction " [%d], %r;\n"                                                                \
+    "  red.gpu.global." instruction " [%d], %r;\n"                                                                \
     "  ret;\n"                                                                                                    \
     "}\n"
 

@@ -53,6 +53,7 @@ static_assert(sizeof(CudaCopy2d) == 128, "CUDA_MEMCPY2D");
 constexpr int kCudaNotReady = 600;               // CUDA_ERROR_NOT_READY
 constexpr int kCudaMemoryTypeHost = 1;           // CU_MEMORYTYPE_HOST
 constexpr unsigned kCudaStreamNonBlocking = 1;   // CU_STREAM_NON_BLOCKING
+constexpr unsigned kCudaHostForDevice = 3;        // CU_MEMHOSTREGISTER_PORTABLE, _DEVICEMAP
 constexpr int kCudaLimitStack = 0;               // CU_LIMIT_STACK_SIZE
 constexpr int kCudaFunctionShared = 1;           // CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
 constexpr int kCudaFunctionDynamicShared = 8;    // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES

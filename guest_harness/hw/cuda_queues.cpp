@@ -91,7 +91,11 @@ public:
         cuda_.device_name(text.data(), static_cast<int>(text.size()) - 1, device_);
         cuda_.driver_version(&version);
         constexpr int kMajor = 1000, kMinor = 10;
-        return fmt::format("{}, CUDA driver API {}.{}", text.data(), version / kMajor, version % kMajor / kMinor);
+        const auto of_host = std::count_if(taken_.begin(), taken_.end(), [](const Taken& taken) { return taken.host; });
+        return fmt::format("{}, CUDA driver API {}.{}{}", text.data(), version / kMajor, version % kMajor / kMinor,
+                           of_host == 0 ? std::string()
+                                        : fmt::format(" ({} of {} ranges in host memory: the library places no device memory there)",
+                                                      of_host, taken_.size()));
     }
 
     u32 make_queue() override {
@@ -230,6 +234,12 @@ public:
         buffers_.clear();
         while (!taken_.empty()) {
             const Taken& range = taken_.back();
+            if (range.host) {
+                if (range.mapped) tell(cuda_.host_unregister(reinterpret_cast<void*>(range.begin)), "cuMemHostUnregister");
+                ::munmap(reinterpret_cast<void*>(range.begin), range.bytes);
+                taken_.pop_back();
+                continue;
+            }
             if (range.mapped) tell(cuda_.memory_unmap(range.begin, range.bytes), "cuMemUnmap");
             if (range.handle != 0) tell(cuda_.memory_release(range.handle), "cuMemRelease");
             tell(cuda_.address_free(range.begin, range.bytes), "cuMemAddressFree");
@@ -245,7 +255,8 @@ private:
         u64 begin = 0;
         u64 bytes = 0;
         u64 handle = 0;
-        bool mapped = false;
+        bool mapped = false;  // or registered
+        bool host = false;
     };
 
     void take(const GpuRange& range) {
@@ -259,11 +270,12 @@ private:
                                         range.end));
         u64 at = 0;
         cuda_.need(cuda_.address_reserve(&at, bytes, granule, range.begin, 0), "cuMemAddressReserve");
-        taken_.push_back({at, bytes, 0, false});
         ++made_;
-        if (at != range.begin)
-            throw HostError(fmt::format("the recorded addresses 0x{:x} to 0x{:x} collide with what the CUDA library has there: it offers "
-                                        "0x{:x}", range.begin, range.end, at));
+        if (at != range.begin) {
+            cuda_.need(cuda_.address_free(at, bytes), "cuMemAddressFree");
+            return take_host(range);
+        }
+        taken_.push_back({at, bytes});
         Taken& taken = taken_.back();
         cuda_.need(cuda_.memory_create(&taken.handle, bytes, &what, 0), "cuMemCreate");
         cuda_.need(cuda_.memory_map(at, bytes, 0, taken.handle, 0), "cuMemMap");
@@ -275,6 +287,25 @@ private:
         void* const no_stream = nullptr;
         cuda_.need(cuda_.fill_u8(at, kRow, 0, kRow, bytes / kRow, no_stream), "cuMemsetD2D8Async");
         cuda_.need(cuda_.stream_wait(no_stream), "cuStreamSynchronize");
+    }
+
+    // With one address space for both, the GPU sees registered pages at the process's address.
+    void take_host(const GpuRange& range) {
+        void* const wanted = reinterpret_cast<void*>(range.begin);
+        const u64 bytes = range.end - range.begin;
+        void* const at = ::mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        if (at != wanted) {
+            if (at != MAP_FAILED) ::munmap(at, bytes);
+            throw HostError(fmt::format("the recorded addresses 0x{:x} to 0x{:x} collide with what the CUDA library has there", range.begin,
+                                        range.end));
+        }
+        taken_.push_back({.begin = range.begin, .bytes = bytes, .host = true});
+        cuda_.need(cuda_.host_register(wanted, bytes, kCudaHostForDevice), "cuMemHostRegister");
+        taken_.back().mapped = true;
+        u64 seen = 0;
+        cuda_.need(cuda_.host_pointer(&seen, wanted, 0), "cuMemHostGetDevicePointer");
+        if (seen != range.begin)
+            throw HostError(fmt::format("the GPU sees host memory of 0x{:x} at 0x{:x}, not where it was recorded", range.begin, seen));
     }
 
     // Pinned memory that holds the bytes until every queue that may read it is idle.

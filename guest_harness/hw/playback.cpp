@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 
 #include "guest_harness/hw/memory_view.h"
@@ -35,7 +36,7 @@ const rm::DriverVersion& version_of(const trace::Header& header) {
 class Playback {
 public:
     Playback(const Platform& platform, Waits& waits, const rm::DriverVersion& version, const PlaybackOptions& options)
-        : kernel_(platform.kernel), waits_(waits), version_(version), options_(options), driver_(platform, kPid, nullptr),
+        : kernel_(platform.kernel), pci_(platform.pci), waits_(waits), version_(version), options_(options), driver_(platform, kPid, nullptr),
           replies_(version), memory_view_(driver_, replies_) {}
 
     PlaybackOutcome run(trace::Reader& reader) {
@@ -76,7 +77,7 @@ private:
                 return destinations_.untouched(va, out.size()) && destinations_.view().stored_for_gpu(va, out);
             });
         trace::Event event;
-        while (outcome_.stopped.empty() && reader.next(event)) {
+        while (outcome_.stopped.empty() && next(reader, event)) {
             number_ = outcome_.events_played;
             if (options_.before && !options_.before(number_)) return stop("the run was stopped");
             // Stores are noted first: what they submit is looked at while they are made.
@@ -89,6 +90,20 @@ private:
             kernel_.watchdog().progress();
             ++outcome_.events_played;
         }
+    }
+
+    // Reads ahead while nothing is under way, so that a doorbell follows its stores without a look into the trace.
+    bool next(trace::Reader& reader, trace::Event& event) {
+        constexpr std::size_t kAhead = 4;
+        while (ahead_.size() < (stored_at_ == 0 ? kAhead : 1)) {
+            trace::Event read;
+            if (!reader.next(read)) break;
+            ahead_.push_back(std::move(read));
+        }
+        if (ahead_.empty()) return false;
+        event = std::move(ahead_.front());
+        ahead_.pop_front();
+        return true;
     }
 
     void stop(std::string why) {
@@ -223,7 +238,13 @@ private:
         const ProcessDriver::MappedRange* range = driver_.find(store.address);
         if (range == nullptr || !range->writable || range->kind != rm::MappingExtent::Kind::Bar1) return false;
         const std::span<u8> window = driver_.window(*range, store.address, store.data.size());
-        if (window.size() != store.data.size()) return false;
+        if (window.size() != store.data.size()) {
+            // A PUT in one piece; all else goes the long way.
+            const u64 host = range->offset + (store.address - range->address);
+            if (store.data.size() != sizeof(u32) || host % sizeof(u32) != 0) return false;
+            pci_.bar_write(gpu::Bar::Bar1, host, sizeof(u32), abi::load<u32>(store.data).value_or(0));
+            return true;
+        }
         std::copy(store.data.begin(), store.data.end(), window.begin());
         return true;
     }
@@ -239,7 +260,11 @@ private:
             value = replies_.token(value);
             rung_ = true;
         }
-        driver_.mmio_store(access.address, access.bytes, value);
+        const ProcessDriver::MappedRange* range = driver_.find(access.address);
+        if (options_.direct && range->writable)
+            pci_.bar_write(gpu::Bar::Bar0, range->offset + (access.address - range->address), access.bytes, value);
+        else
+            driver_.mmio_store(access.address, access.bytes, value);
         if (options_.clock && stored_at_ != 0 && submit_times_.size() < kMaxTimes)
             submit_times_.push_back(options_.clock() - stored_at_);
     }
@@ -304,6 +329,7 @@ private:
     }
 
     sim::Kernel& kernel_;
+    gpu::PciDevice& pci_;
     Waits& waits_;
     const rm::DriverVersion& version_;
     const PlaybackOptions& options_;
@@ -312,6 +338,7 @@ private:
     MemoryView memory_view_;
     Destinations destinations_;
     static constexpr std::size_t kMaxTimes = 1 << 20;
+    std::deque<trace::Event> ahead_;
     std::vector<u64> work_times_;
     std::vector<u64> submit_times_;
     u64 stored_at_ = 0;

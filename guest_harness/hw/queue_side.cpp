@@ -1,4 +1,5 @@
-// Wires queues into a comparison. The driver is asked for its free memory before the library starts and after it is gone.
+// Wires queues into a comparison. The library keeps memory of its own until the process ends (Observed at 580.159.04: 3 MiB), so the
+// driver is asked for its free memory when a first use of the library, without work, is over, and again after the real one.
 #include "guest_harness/hw/queue_side.h"
 
 #include <fmt/format.h>
@@ -17,6 +18,8 @@ public:
     Hardware hardware() override { return hardware_; }
     u64 granule() const override { return kCudaGranule; }
     GpuQueues& open(const std::vector<GpuRange>& ranges) override {
+        cuda_queues(ranges)->give_back();
+        free_before_bytes_ = free_memory_bytes(*system_);
         queues_ = cuda_queues(ranges);
         return *queues_;
     }
@@ -33,7 +36,7 @@ public:
             queues_.reset();
         }
         ending.empty = ending.problems.empty();
-        ending.free_before_bytes = hardware_.memory_free_bytes;
+        ending.free_before_bytes = free_before_bytes_;
         ending.free_after_bytes = free_memory_bytes(*system_);
         return ending;
     }
@@ -41,6 +44,7 @@ public:
 private:
     std::unique_ptr<System> system_;
     Hardware hardware_;
+    u64 free_before_bytes_ = 0;
     std::unique_ptr<CudaQueues> queues_;
 };
 
