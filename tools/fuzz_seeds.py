@@ -7,6 +7,7 @@ Needs the programs zstd and tu104sim."""
 import argparse
 import hashlib
 import json
+import os
 import pathlib
 import re
 import struct
@@ -102,6 +103,15 @@ def trace_seeds(seeds, program):
         # Enough of it for every kind of event; the closing record no longer fits and goes.
         events = text.split(b"\nevent {")
         seeds.add("trace_text", name, b"\nevent {".join(events[:12]) + b"\n", f"{path}, its first events as text")
+    # Short ones: a process that only ends, one mapping, a call that is broken off.
+    for name, guest, more in (("ends", "crash", ()), ("mapped", "mapped", ()), ("broken_off", "rm_client", ("--time-limit", "1")),
+                              ("no_timing", "rm_client", ("--timing", "off"))):
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "a.trace"
+            # A path below the root: it stands in the trace.
+            path = os.path.relpath(pathlib.Path(program).resolve().parent / "guests" / guest, ROOT)
+            subprocess.run([program, "run", *more, "--record", out, "--", path], check=False, capture_output=True, cwd=ROOT)
+            seeds.add("trace", name, out.read_bytes(), " ".join(("tu104sim run", *more, guest)))
 
 
 def method_words():
