@@ -9,8 +9,9 @@ namespace gpu::sm {
 std::span<u8> FlatMemory::add(u64 va, u64 bytes) {
     Region& region = regions_[va];
     region.bytes = bytes;
-    region.data.assign((bytes + kPageBytes - 1) / kPageBytes * kPageBytes, 0);
-    return std::span(region.data).first(bytes);
+    const u64 pages = std::max<u64>((bytes + kPageBytes - 1) / kPageBytes, 1);
+    region.lines.assign(pages * (kPageBytes / sizeof(Line)), {});
+    return region.whole().first(bytes);
 }
 
 std::span<u8> FlatMemory::at(u64 va, u64 bytes) {
@@ -19,7 +20,7 @@ std::span<u8> FlatMemory::at(u64 va, u64 bytes) {
     --it;
     const u64 offset = va - it->first;
     if (offset > it->second.bytes || bytes > it->second.bytes - offset) return {};
-    return std::span(it->second.data).subspan(offset, bytes);
+    return it->second.whole().subspan(offset, bytes);
 }
 
 bool FlatMemory::read(u64 va, std::span<u8> out) {
@@ -45,7 +46,7 @@ bool FlatMemory::fetch(u64 va, std::span<u8> out) {
     if (offset >= it->second.bytes) return false;
     const u64 count = std::min<u64>(out.size(), it->second.bytes - offset);
     std::fill(out.begin(), out.end(), u8{0});
-    std::copy_n(it->second.data.begin() + static_cast<std::ptrdiff_t>(offset), count, out.begin());
+    std::copy_n(it->second.whole().begin() + static_cast<std::ptrdiff_t>(offset), count, out.begin());
     return true;
 }
 

@@ -22,9 +22,13 @@ public:
     u8* page(u64 va, bool for_write) override;
 
 private:
+    struct alignas(64) Line {  // so that a vector of the host never lies in two of its cache lines
+        std::array<u8, 64> bytes{};
+    };
     struct Region {
-        u64 bytes = 0;         // what was asked for
-        std::vector<u8> data;  // whole pages
+        u64 bytes = 0;            // what was asked for
+        std::vector<Line> lines;  // whole pages
+        std::span<u8> whole() { return {lines.front().bytes.data(), lines.size() * sizeof(Line)}; }
     };
     std::map<u64, Region> regions_;  // by first address
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <utility>
 
 #include "gpu_model/sm/exec/slot.h"
@@ -51,6 +52,14 @@ struct Exec {
     void fill_mask();
 
     u32* reg(u32 index) { return warp->regs[index].lane; }
+    // The same row by its place in the warp, which a slot knows.
+    static constexpr u16 row_place(u32 index) {
+        return static_cast<u16>(offsetof(Warp, regs) + index * sizeof(Row));
+    }
+    u32* row(u16 place) {
+        void* const bytes = reinterpret_cast<u8*>(warp) + place;
+        return static_cast<u32*>(__builtin_assume_aligned(bytes, alignof(Row)));
+    }
     // Destination row; RZ is discarded.
     u32* dst(u32 index) { return warp->regs[index == sass::kRz ? kTrashRow : index].lane; }
     // Second and later rows of a wide register; RZ has no successor.

@@ -223,6 +223,16 @@ void GridRun::run_block(Cta& cta, u64 budget) {
 // Takes a ready group out of the list and makes it the running one. Groups at the same pc run together from here.
 bool GridRun::pick_group(Warp& warp) {
     using State = LaneGroup::State;
+    // Usually the warp has not diverged.
+    if (warp.group_count == 1 && warp.groups[0].state == State::Ready) {
+        warp.group_count = 0;
+        exec_.pc = warp.groups[0].pc;
+        exec_.active = warp.groups[0].lanes;
+        exec_.patience = Exec::kPatience;
+        exec_.stop_pc = ~u64{0};
+        exec_.oldest_first = false;
+        return true;
+    }
     u32 best = kLanes;
     for (u32 i = 0; i < warp.group_count; ++i) {
         if (warp.groups[i].state != State::Ready) continue;
@@ -320,17 +330,19 @@ u64 GridRun::run_straight(Slot* slot, u64 most) {
     Slot* const end = slot + std::min({most, in_page, to_stop});
     Slot* const begin = slot;
     const u32 register_limit = launch_.registers, active = x.active;
+    x.completed = 0;
     do {
-        x.completed = 0;
         x.lanes = slot->guard.index == sass::kPt ? active : active & x.pred(slot->guard);
-        if (x.lanes != 0) {
+        if (slot->straight_top > register_limit) {
+            if (!slot->skippable || x.lanes != 0) break;
+        } else if (x.lanes != 0) {
             slot->run(x, *slot);
             if (x.event != Event::None) [[unlikely]]
                 return static_cast<u64>(slot - begin) + 1;
         }
         x.pc += sass::kWordBytes;
         ++slot;
-    } while (slot != end && slot->straight_top <= register_limit);
+    } while (slot != end);
     return static_cast<u64>(slot - begin);
 }
 

@@ -117,8 +117,8 @@ private:
     // The instruction loop, with and without observers.
     template <bool Watched>
     void run_warp(Cta& cta, Warp& warp, u64 budget);
-    // The running group's straight code from `slot` on, at most `most` instructions. Answers how many; pc is then behind
-    // them, or at the one that trapped.
+    // The running group's straight code from `slot` on, at most `most` instructions, whatever no lane executes among
+    // it. Answers how many; pc is then behind them, or at the one that trapped.
     u64 run_straight(Slot* slot, u64 most);
     bool pick_group(Warp& warp);
     Slot* lookup();
@@ -165,6 +165,8 @@ void release_waiting(Warp& warp);
 // Lowest pc of a ready group in the list; all ones: there is none.
 u64 next_ready_pc(const Warp& warp);
 // Adds a group to the warp's list.
-void add_group(Warp& warp, const LaneGroup& group);
+inline void add_group(Warp& warp, const LaneGroup& group) {
+    warp.groups[warp.group_count++] = group;
+}
 
 }  // namespace gpu::sm

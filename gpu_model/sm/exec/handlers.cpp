@@ -31,11 +31,11 @@ constexpr Handler kHandlers[sass::kOpCount] = {
 #endif
 #undef SASS
 
-// Operations besides the vector ones that only read and write registers, predicates and shared memory, read global
-// memory, or trap: they leave the group of lanes as it is, and no clock is read.
+// Operations besides the vector ones that only read and write registers and predicates, read memory, or trap: they leave
+// the group of lanes as it is, and no clock is read.
 constexpr std::string_view kStraightOperations[] = {
     "op_plop3", "op_p2r",  "op_r2p",   "op_mufu",  "op_i2f",   "op_f2i",  "op_f2f",   "op_frnd",  "op_hadd2",  "op_hmul2",
-    "op_hfma2", "op_vote", "op_shfl",  "op_match", "op_ldg",   "op_lds",  "op_sts",   "op_nop",   "op_depbar",
+    "op_hfma2", "op_vote", "op_shfl",  "op_match", "op_ldg",   "op_lds",  "op_nop",   "op_depbar",
     "op_dadd",  "op_dmul", "op_dfma",  "op_dsetp", "op_hset2", "op_hsetp2", "op_fchk",
 };
 constexpr std::string_view kLaneOperations[] = {
@@ -125,12 +125,15 @@ void prepare(Slot& slot, LaneTarget target) {
     if (usual != nullptr) slot.run = usual;
     slot.uniform = in.row().uniform();
     slot.guard = {in.guard, in.guard_not ? ~u32{0} : 0};
+    slot.skippable = !slot.uniform && slot.guard.index != sass::kPt;
     slot.pp = predicate(word, 89, 87, 90);
     slot.pq = predicate(word, 79, 77, 80);
     slot.pr = predicate(word, 70, 68, 71);
     slot.pu = static_cast<u8>(sass::at::Pu::get(word));
     slot.pv = static_cast<u8>(sass::at::Pv::get(word));
     for (u32& lane : slot.row.lane) lane = in.immediate;
+    const u32 a = in.a.kind == sass::SourceKind::Register ? in.a.index : in.ra;
+    slot.rows = {Exec::row_place(in.rd), Exec::row_place(a), Exec::row_place(in.b.index), Exec::row_place(in.c.index)};
     const RegisterUse use = register_use(in);
     slot.register_top = static_cast<u8>(use.top > 255 ? 255 : use.top);
     // A group that runs past the last register is beyond any launch's registers; it also would reach RZ's row.

@@ -27,7 +27,14 @@ struct Slot {
     // number of registers.
     static constexpr u16 kNotStraight = 256;
     u16 straight_top = kNotStraight;
+    bool skippable = false;             // of the vector datapath with a guard: nothing happens where that is false
     u32 constant_high = 0;              // second word of a constant pair, of the handlers that say so
+    // Where in Warp the rows of rd and of the register sources lie, in bytes: what Exec::row() takes. Without arithmetic
+    // sources `a` is ra.
+    struct Rows {
+        u16 d = 0, a = 0, b = 0, c = 0;
+    };
+    Rows rows;
     u64 constant_epoch = 0;             // the launch whose constant is in `row`
     Row row{};                          // immediate, or constant
 };

@@ -23,10 +23,6 @@ void Warp::start(u32 warp_index, u32 lanes, u64 entry, u32 register_count) {
     groups[0] = {.pc = entry, .lanes = lanes};
 }
 
-void add_group(Warp& warp, const LaneGroup& group) {
-    warp.groups[warp.group_count++] = group;
-}
-
 void release_waiting(Warp& warp) {
     using State = LaneGroup::State;
     const auto same = [](const LaneGroup& a, const LaneGroup& b) {
