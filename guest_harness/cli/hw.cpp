@@ -5,6 +5,8 @@
 
 #include "guest_harness/hw/queue_side.h"
 #include "guest_harness/hw/run_hw.h"
+#include "guest_harness/hw/session.h"
+#include "guest_harness/trace/import_player.h"
 #include "guest_harness/trace/recorder.h"
 
 namespace harness::cli {
@@ -12,6 +14,37 @@ namespace harness::cli {
 namespace {
 
 constexpr std::string_view kCudaBackend = "cuda";
+
+// A recording of another machine has the calls of its process, but not its stores: the calls are made again and compared.
+void import_on_hardware(const HwOptions& options, const trace::Header& header, const trace::OpenTrace& open, const EndOptions& end,
+                        Outcome& outcome) {
+    MachineOptions model;
+    model.chip = header.chip;
+    model.driver = header.driver;
+    hw::Session session(hw::open_backend(options.backend, model), {header.driver, options.abort_after});
+    session.guard().leave_out();
+    u64 seen = 0;
+    const trace::ImportOutcome result = trace::play_import_on(session.platform(), open, {}, [&] {
+        const bool more = session.guard().left_out() != seen;
+        seen = session.guard().left_out();
+        return more;
+    });
+    const hw::Ending ending = session.end();
+    const bool same = result.as_expected() && ending.clean() && session.guard().reason().empty();
+    outcome.exit_code = !same ? kFailed : result.left_out != 0 ? kUnmodelled : kAsExpected;
+    if (end.digest_only) return;
+    std::string text = result.rm.text() + result.uvm.text();
+    for (const auto& [key, entry] : result.unmodelled) text += fmt::format("left out  {}: {} times\n", key, entry.count);
+    for (const std::string& difference : result.status_differences) text += "status  " + difference + "\n";
+    for (const std::string& difference : result.uvm_differences) text += "status  " + difference + "\n";
+    if (!result.stuck.empty()) text += "stuck  " + result.stuck + "\n";
+    if (!session.guard().reason().empty()) text += "stopped  " + session.guard().reason() + "\n";
+    text += fmt::format("RM calls {} of {} and UVM calls {} of {} with the recorded status on {}; {} calls left out; {} submissions not run; "
+                        "unexplained differences {}\n", result.rm.same_status(), result.rm.calls(), result.uvm.same_status(),
+                        result.uvm.calls(), session.hardware().name, result.left_out, result.work_not_run, result.rm.unexplained());
+    if (!options.report.empty()) write_whole(options.report, text + ending.text() + "\n");
+    print(text + ending.text() + "\n");
+}
 
 }  // namespace
 
@@ -67,6 +100,7 @@ void replay_on_hardware(const HwOptions& options, const std::string& trace, cons
     if (!header.faults.empty()) throw sim::HostError(trace + " was recorded under a fault plan, which is not for real hardware");
     if (header.time_limit != SimTime::max())
         throw sim::HostError(trace + " was recorded under a time limit, which is not for real hardware: calls of it were broken off");
+    if (trace::is_import(header)) return import_on_hardware(options, header, open, end, outcome);
     if (header.origin != "run") throw sim::HostError(trace + " is no recording of a run: only its stores can be played on hardware");
     model.chip = header.chip;
     hw::CompareOptions compare;

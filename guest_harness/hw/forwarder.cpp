@@ -384,8 +384,10 @@ i64 Forwarder::alloc(Call& call) {
     // A size that is not the class's is the client's mistake, which the driver answers.
     store_u64(call.after, size_at, sizeof(u32), !given ? 0 : asked == guest_bytes ? there_bytes : asked);
     const i64 result = send(call);
-    std::copy_n(call.before.begin() + offsetof(abi::NVOS21_PARAMETERS, hClass), sizeof(u32),
-                call.after.begin() + offsetof(abi::NVOS21_PARAMETERS, hClass));
+    // Of a client's class the driver says which it took.
+    if (load_u64(call.after, offsetof(abi::NVOS21_PARAMETERS, hClass), sizeof(u32)) == *there)
+        std::copy_n(call.before.begin() + offsetof(abi::NVOS21_PARAMETERS, hClass), sizeof(u32),
+                    call.after.begin() + offsetof(abi::NVOS21_PARAMETERS, hClass));
     std::copy_n(call.before.begin() + offsetof(abi::NVOS21_PARAMETERS, pAllocParms), sizeof(u64),
                 call.after.begin() + offsetof(abi::NVOS21_PARAMETERS, pAllocParms));
     store_u64(call.after, size_at, sizeof(u32), asked);

@@ -23,6 +23,9 @@ public:
     // The run needs what must not be forwarded. Listed as unmodelled, so that it ends with exit code 3.
     void refuse(std::string_view key, std::string_view detail);
     void abort(std::string reason);
+    // From now on what must not be forwarded is left out by name, and the run goes on without it.
+    void leave_out() { leaves_out_ = true; }
+    u64 left_out() const { return left_out_; }
 
     const std::string& reason() const { return reason_; }  // empty: nothing stopped it
     bool refused() const { return refused_; }
@@ -33,6 +36,8 @@ private:
     u64 abort_after_;
     u64 crossings_ = 0;
     bool refused_ = false;
+    bool leaves_out_ = false;
+    u64 left_out_ = 0;
     std::string reason_;
 };
 

@@ -12,6 +12,7 @@
 #include "rm/abi/base.h"
 #include "rm/abi/classes.h"
 #include "rm/abi/ioctls.h"
+#include "rm/abi/nvos.h"
 #include "rm/abi/status.h"
 #include "rm/abi/uvm_ioctl.h"
 
@@ -77,8 +78,10 @@ private:
 
 class ImportPlayer {
 public:
-    ImportPlayer(Machine& machine, const rm::DriverVersion& version, const PlayOptions& options)
-        : kernel_(machine.kernel()), version_(version), options_(options), translation_(version), driver_(machine, 1, nullptr) {}
+    ImportPlayer(const Platform& platform, const rm::DriverVersion& version, const PlayOptions& options,
+                 const std::function<bool()>& left_out)
+        : kernel_(platform.kernel), version_(version), options_(options), left_out_(left_out), translation_(version),
+          driver_(platform, 1, nullptr) {}
 
     ImportOutcome run(Reader& reader) {
         sim::FiberId fiber = kernel_.fibers().spawn("import player", sim::Phase::Guest, [this, &reader] {
@@ -88,6 +91,7 @@ public:
                 host_error_ = error.what();
                 kernel_.stop("damaged trace");
             }
+            if (left_out_) kernel_.stop("the recording is over");  // a real driver's clock has no end
         });
         sim::Kernel::RunResult result = kernel_.run();
         bool done = kernel_.fibers().finished(fiber);
@@ -133,7 +137,16 @@ private:
         for (auto& [address, block] : memory.blocks())
             if (is_list(call, view, address)) translation_.words_to_replay(block.replayed);
         if (uvm && call.kind == CallRecord::Kind::Ioctl) complete(call, memory);
+        if (left_out_ && names_missing(memory)) {
+            ++outcome_.left_out;
+            return;
+        }
         i64 result = make(call, memory);
+        if (left_out_ && left_out_()) {
+            ++outcome_.left_out;
+            note_missing(call, view);
+            return;
+        }
         note_memory(call, view, memory, result);
         if (uvm && call.kind == CallRecord::Kind::Open) {
             uvm_fds_.insert(call.fd);
@@ -166,6 +179,22 @@ private:
             params.gpuAttributesCount = 1;
             rm::abi::store(bytes, params);
         }
+    }
+
+    // An object whose allocation was left out is not there; nor can be what names it.
+    void note_missing(const CallRecord& call, const IoctlView& view) {
+        std::optional<u32> object;
+        if (view.alloc_class) object = view.object;
+        if (view.request.number == rm::abi::NV_ESC_RM_ALLOC_MEMORY && !view.request.uvm)
+            if (auto params = rm::abi::load<rm::abi::NVOS02_PARAMETERS>(bytes_at(call, call.argument, false))) object = params->hObjectNew;
+        if (object && *object != 0) missing_.insert(*object);
+    }
+    bool names_missing(ShownMemory& memory) const {
+        if (missing_.empty()) return false;
+        for (const auto& [address, block] : memory.blocks())
+            for (u64 at = 0; at + sizeof(u32) <= block.replayed.size(); at += sizeof(u32))
+                if (missing_.count(rm::abi::load<u32>(block.replayed, at).value_or(0)) != 0) return true;
+        return false;
     }
 
     void note_memory(const CallRecord& call, const IoctlView& view, ShownMemory& memory, i64 result) {
@@ -283,9 +312,11 @@ private:
     sim::Kernel& kernel_;
     const rm::DriverVersion& version_;
     const PlayOptions& options_;
+    const std::function<bool()>& left_out_;
     Translation translation_;
     ProcessDriver driver_;
     std::set<int> uvm_fds_;
+    std::set<u32> missing_;  // handles
     bool uvm_open_ = false;
     struct {
         int fd = -1;
@@ -301,7 +332,7 @@ private:
 }  // namespace
 
 bool ImportOutcome::as_expected() const {
-    return status_differences.empty() && rm.unexplained() == 0 && stuck.empty() && !any_invented;
+    return status_differences.empty() && uvm_differences.empty() && rm.unexplained() == 0 && stuck.empty() && !any_invented;
 }
 
 bool is_import(const Header& header) { return header.origin == "import"; }
@@ -321,11 +352,22 @@ ImportOutcome play_import(const OpenTrace& open, const PlayOptions& options) {
     if (options.faults) arm_faults(machine.kernel(), *options.faults);
     if (options.on_start) options.on_start(machine);
     rm::VersionMatch version = rm::find_version(header.driver);
-    ImportOutcome outcome = ImportPlayer(machine, *version.version, options).run(*reader);
+    const std::function<bool()> nothing_left_out;
+    ImportOutcome outcome = ImportPlayer(machine.platform(), *version.version, options, nothing_left_out).run(*reader);
     outcome.summary = machine.summary();
     outcome.unmodelled = machine.kernel().unmodelled().entries();
     outcome.any_invented = machine.kernel().unmodelled().any_invented();
     if (options.on_end) options.on_end(machine);
+    return outcome;
+}
+
+ImportOutcome play_import_on(const Platform& platform, const OpenTrace& open, const PlayOptions& options,
+                             const std::function<bool()>& left_out) {
+    std::unique_ptr<Reader> reader = open();
+    rm::VersionMatch version = rm::find_version(reader->header().driver);
+    if (version.version == nullptr) throw sim::HostError("driver version " + reader->header().driver + ": " + version.text);
+    ImportOutcome outcome = ImportPlayer(platform, *version.version, options, left_out).run(*reader);
+    outcome.unmodelled = platform.kernel.unmodelled().entries();
     return outcome;
 }
 

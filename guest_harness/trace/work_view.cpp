@@ -8,6 +8,7 @@
 #include "rm/abi/ctrlc36f.h"
 #include "rm/abi/nvos.h"
 #include "rm/abi/uvm_ioctl.h"
+#include "rm/versions.h"
 #include "sim/bits.h"
 
 namespace harness::trace {
@@ -84,9 +85,28 @@ void WorkView::call(const CallRecord& call) {
         auto fd = rm::abi::load<i32>(in, sizeof(rm::abi::NVOS33_PARAMETERS));
         if (params && fd) prepared_[*fd] = {params->length, params->hMemory, params->offset};
     } else if (view.request.number == kEscRmMapMemoryDma) {
-        if (auto params = rm::abi::load<rm::abi::NVOS46_PARAMETERS>(after.empty() ? in : after))
-            gpu_[params->dmaOffset] = {params->length, params->hMemory, params->offset};
+        map_gpu(after.empty() ? in : after);
     }
+}
+
+// The struct grew in later versions: whichever has this size says where its fields are.
+void WorkView::map_gpu(std::span<const u8> bytes) {
+    constexpr std::string_view kType = "NVOS46_PARAMETERS";
+    const rm::DriverVersion* version = &rm::root_version();
+    if (rm::struct_bytes(*version, kType) != bytes.size())
+        for (std::string_view name : rm::version_names()) {
+            const rm::DriverVersion* other = rm::find_version(name).version;
+            if (other != nullptr && rm::struct_bytes(*other, kType) == bytes.size()) version = other;
+        }
+    const auto field = [&](std::string_view name) -> std::optional<u64> {
+        const std::optional<rm::FieldPlace> place = rm::field_place(*version, kType, name);
+        if (!place || place->offset + place->bytes > bytes.size()) return std::nullopt;
+        u64 value = 0;
+        for (u32 i = 0; i < place->bytes; ++i) value |= u64{bytes[place->offset + i]} << (8 * i);
+        return value;
+    };
+    const std::optional<u64> va = field("dmaOffset"), length = field("length"), memory = field("hMemory"), offset = field("offset");
+    if (va && length && memory && offset) gpu_[*va] = {*length, static_cast<u32>(*memory), *offset};
 }
 
 void WorkView::alloc(const CallRecord& call, u32 handle, u32 class_id, u64 params_address) {

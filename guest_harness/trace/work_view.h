@@ -59,6 +59,7 @@ private:
 
     void call(const CallRecord& call);
     void alloc(const CallRecord& call, u32 handle, u32 class_id, u64 params);
+    void map_gpu(std::span<const u8> bytes);
     void store(u64 address, std::span<const u8> bytes);
     void ring(u64 value, std::vector<Submit>& out);
     void read_entries(u32 handle, Channel& channel, std::vector<Submit>& out);
