@@ -75,8 +75,40 @@ class Seeds:
         MANIFEST.write_text("\n".join(lines) + "\n")
 
 
+def shortened(cubin, code_bytes):
+    """The same file with less in it: code cut to `code_bytes`, nothing for debuggers. Sections keep their numbers."""
+    header = bytearray(cubin[:64])
+    shoff, shentsize, shnum, shstrndx = (struct.unpack_from(f, header, at)[0] for f, at in (("<Q", 40), ("<H", 58), ("<H", 60), ("<H", 62)))
+    rows = [list(struct.unpack_from("<IIQQQQIIQQ", cubin, shoff + i * shentsize)) for i in range(shnum)]
+    names = cubin[rows[shstrndx][4]:rows[shstrndx][4] + rows[shstrndx][5]]
+    symtab_type, out = 2, bytearray(header)
+    for row in rows:
+        name = names[row[0]:names.index(b"\0", row[0])]
+        content = bytearray(cubin[row[4]:row[4] + row[5]])
+        if name.startswith(b".text."):
+            content = content[:code_bytes - 16] + content[-16:]
+        elif b"debug_frame" in name or name.startswith(b".note"):
+            content = bytearray()
+        elif row[1] == symtab_type:
+            for at in range(0, len(content), 24):  # st_size of functions
+                size = struct.unpack_from("<Q", content, at + 16)[0]
+                if content[at + 4] & 15 == 2:
+                    struct.pack_into("<Q", content, at + 16, min(size, code_bytes))
+        if row[0] != 0:
+            out += bytes(-len(out) % max(row[8], 1))
+            row[4], row[5] = len(out), len(content)
+            out += content
+    out += bytes(-len(out) % 8)
+    struct.pack_into("<Q", out, 40, len(out))
+    struct.pack_into("<Q", out, 32, 0)  # no program headers
+    struct.pack_into("<H", out, 56, 0)
+    return bytes(out) + b"".join(struct.pack("<IIQQQQIIQQ", *row) for row in rows)
+
+
 def code_seeds(seeds):
     kernels = packed_files(KERNELS)
+    for name, code_bytes in (("tensor_b1.O3", 64), ("coop.O3", 128), ("texsurf.O3", 96)):
+        seeds.add("cubin", f"{name}.short", shortened(kernels[name], code_bytes), f"{KERNELS} {name}, cut")
     for name in sorted(kernels, key=lambda n: (len(kernels[n]), n))[:3]:
         seeds.add("cubin", name, kernels[name], f"{KERNELS} {name}")
         # One container with one cubin, as read_fatbin expects: header, entry, payload.
