@@ -93,6 +93,8 @@ public:
     void free_fb(gpu::FbPa address, u64 bytes);
     u64 fb_free_bytes() const { return fb_.free_bytes(); }
     TableStore& table_store() { return *this; }
+    // Eight aligned bytes of video memory, whatever they are.
+    u64 read_fb(gpu::FbPa address) { return bar2_.read64(address); }
 
     // A window of BAR1 onto video memory; page_bytes as PageTables::map. Empty: no room.
     std::optional<u64> map_bar1(gpu::FbPa address, u64 bytes, u64 page_bytes, const LeafAttributes& attributes);

@@ -407,7 +407,7 @@ bool MemoryUnit::read_memory(const MemoryData& memory, u64 offset, std::span<u8>
     for (u64 done = 0; done < out.size();) {
         const u64 at = memory.address + offset + done;
         std::vector<u8> word(kWord);
-        store(std::span<u8>(word), context_.adapter.table_store().read_entry({at & ~(kWord - 1)}));
+        store(std::span<u8>(word), context_.adapter.read_fb({at & ~(kWord - 1)}));
         const u64 part = std::min<u64>(kWord - at % kWord, out.size() - done);
         std::copy_n(word.begin() + static_cast<std::ptrdiff_t>(at % kWord), part, out.begin() + static_cast<std::ptrdiff_t>(done));
         done += part;
