@@ -14,6 +14,7 @@ namespace {
 
 constexpr u32 kPowerClient = 0xC1D00010, kPowerDevice = 0xC1D00011, kPowerSubdevice = 0xC1D00012;
 constexpr u64 kWprHigh = 0x1FA828, kWprLow = 0x1FA824;
+constexpr u64 kFaultBufferSize = 0xB83010;  // of the non-replayable buffer, which is the firmware's
 
 // Driver and device without processes: the operating system calls the adapter.
 class PowerRig final : private gpu::PciHost, private rm::client::AdapterEvents, public sim::JournalSink {
@@ -152,6 +153,8 @@ TEST_CASE("suspend and resume: WPR2 goes to system memory and comes back, and th
         u32 low = rig.reg(kWprLow), high = rig.reg(kWprHigh);
         u64 start = u64{low >> 4} << 12, end = u64{high >> 4} << 12;
         REQUIRE(end > start);
+        u32 fault_buffer = rig.reg(kFaultBufferSize);
+        CHECK((fault_buffer >> 31) == 1);
         for (u32 round = 0; round < 2; ++round) {
             u64 held = rig.memory.allocated_bytes();
             REQUIRE(rig.suspend() == abi::NV_OK);
@@ -164,6 +167,7 @@ TEST_CASE("suspend and resume: WPR2 goes to system memory and comes back, and th
             CHECK(rig.reg(kWprLow) == low);
             CHECK(rig.reg(kWprHigh) == high);
             CHECK(rig.reg(0x111240) == 1);
+            CHECK(rig.reg(kFaultBufferSize) == fault_buffer);
             CHECK(rig.memory.allocated_bytes() == held);
             CHECK(rig.ask() == before);
         }
