@@ -133,7 +133,7 @@ void Gsp::Impl::service_faults() {
 bool Gsp::Impl::taken_by_client(const gpu::ChipError& error) {
     auto channel = fifo_.channels.find(error.chid);
     if (channel == fifo_.channels.end()) return false;
-    constexpr u64 kPageMask = ~(msgq::kPageBytes - 1);
+    constexpr u64 kPageMask = ~(u64{msgq::kPageBytes} - 1);
     gsp::ClientFault wanted{channel->second.instance.value, error.engine_fault_id, error.address & kPageMask};
     auto found = std::find(client_faults_.begin(), client_faults_.end(), wanted);
     if (found == client_faults_.end()) return false;
