@@ -14,7 +14,7 @@ constexpr u64 kPrivilegedPage = mmu_format::PTE_PRIVILEGE::make<u64>(1);
 constexpr u64 kReadOnlyPage = mmu_format::PTE_READ_ONLY::make<u64>(1);
 constexpr u64 kNoAtomicsPage = mmu_format::PTE_ATOMIC_DISABLE::make<u64>(1);
 constexpr u64 kVolatilePage = mmu_format::PTE_VOL::make<u64>(1);
-constexpr u32 kOneWordRelease = 1u << 3, kReductionEnable = 1u << 18;
+constexpr u32 kOneWordRelease = 1u << 3, kReductionEnable = 1u << 19;
 constexpr u32 kPlainCopy = 1 | 1u << 7 | 1u << 8;
 constexpr u32 kAdd = nvc46f::SEM_EXECUTE_REDUCTION::set(
     nvc46f::SEM_EXECUTE_OPERATION::make(nvc46f::SEM_EXECUTE_OPERATION_REDUCTION), nvc46f::SEM_EXECUTE_REDUCTION_IADD);
@@ -43,7 +43,8 @@ struct RightsBench {
     // Runs the words; the fault that they end in, or none.
     void expect(const std::vector<u32>& words, std::optional<FaultType> type, AccessType access = AccessType::Read) {
         std::size_t before = bench.errors.size();
-        bench.submit(channel, words);
+        if (!words.empty()) bench.push(channel, words);
+        bench.ring_doorbell(channel);
         bench.run();
         if (!type) {
             CHECK(bench.errors.size() == before);

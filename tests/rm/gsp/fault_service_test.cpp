@@ -86,14 +86,17 @@ struct FaultBench : Bench {
         error.address = p.va() + 0x40;  // the chip knows the byte
         gsp->firmware().on_chip_error(error);
     }
+    // Of the events since the last call, some of which may have come beside a reply; they stay in `events`.
     std::vector<u32> event_functions() {
         run(SimTime::from_ms(2));
-        events.clear();
+        events.erase(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(seen));
         collect_events();
+        seen = events.size();
         std::vector<u32> out;
         for (const msgq::Record& record : events) out.push_back(record.header.function);
         return out;
     }
+    std::size_t seen = 0;
     u64 put() { return bus.system.read_u64(kQueuePage + q::kPut); }
     u32 report(const FaultPacket& p) {
         abi::NV2080_CTRL_GPU_REPORT_NON_REPLAYABLE_FAULT_PARAMS params{};
