@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "gpu_model/sm/exec/access.h"
+#include "gpu_model/sm/exec/atomic_functions.h"
 #include "gpu_model/sm/exec/float_functions.h"
 #include "gpu_model/sm/exec/operations.h"
 
@@ -184,6 +185,16 @@ void set_performed(Exec& x, const Slot& s) {
 }
 
 }  // namespace
+
+bool atomic_exists(u32 operation, u32 type) {
+    return exists(operation, type);
+}
+u32 atomic_bytes(u32 type) {
+    return bytes_of(type);
+}
+u64 atomic_result(u32 operation, u32 type, u64 old, u64 value) {
+    return apply(operation, type, old, value);
+}
 
 void op_atom(Exec& x, Slot& s) {
     global_job(x, s, Space::Generic, s.in.mod<Mod::AtomOp>(), s.in.rd);

@@ -198,18 +198,38 @@ void op_nanosleep(Exec& x, Slot&) {
     if (x.warp->group_count != 0) x.give_way();
 }
 
+namespace {
+
+// Every lane of each quad that has one in the mask.
+u32 whole_quads(u32 mask) {
+    constexpr u32 first_lanes = 0x1111'1111, quad = 0xf;
+    return ((mask | mask >> 1 | mask >> 2 | mask >> 3) & first_lanes) * quad;
+}
+
+}  // namespace
+
 void op_bmov(Exec& x, Slot& s) {
     constexpr u32 state_flag = 0x10, active_mask = 0x1a;
     const u32 index = static_cast<u32>(s.in.word.bits(28, 24));
     u32* convergence = x.warp->convergence;
     const bool state = (index & state_flag) != 0;
-    if (s.in.op == sass::Op::BMOV_S_B || (state && (index != active_mask || s.in.op == sass::Op::BMOV_B_R))) {
-        x.trap(s, TrapReason::UNMODELLED, x.lanes, 0, "convergence state other than reading MACTIVE");
+    if (s.in.op == sass::Op::BMOV_S_B && index == active_mask) {
+        // Compiled code makes the other lanes of its quads active to take derivatives, and takes that back.
+        u32 wanted = convergence[convergence_index(s)];
+        if (s.in.mod<Mod::BarrierQuad>() != 0) wanted = whole_quads(wanted);
+        if (wanted != x.active) x.trap(s, TrapReason::UNMODELLED, x.lanes, 0, "quads of which some lanes are not active");
+        return;
+    }
+    const bool writes = s.in.op == sass::Op::BMOV_S_B || s.in.op == sass::Op::BMOV_B_R;
+    if (state && (writes || index != active_mask)) {
+        x.trap(s, TrapReason::UNMODELLED, x.lanes, 0, "convergence state other than MACTIVE");
         return;
     }
     const u32 value = state ? x.active : convergence[index & 0xf];
     if (s.in.op == sass::Op::BMOV_B_S) {
         convergence[convergence_index(s)] = value;
+    } else if (s.in.op == sass::Op::BMOV_S_B) {
+        convergence[index] = convergence[convergence_index(s)];
     } else if (s.in.op == sass::Op::BMOV_B_R) {
         convergence[index] = x.reg(static_cast<u32>(sass::at::Rb::get(s.in.word)))[std::countr_zero(x.lanes)];
     } else {

@@ -1,9 +1,11 @@
-// Texture and surface instructions. Not modelled, and refused by name: levels of detail beyond the first, depth
-// comparison, offsets, cube maps but for plain sampling of single faces, and derivatives from neighbouring lanes.
+// Texture and surface instructions. Not modelled, and refused by name: samples (.MS), bias and bounds of the level in the
+// instruction, four offsets of one gather, anisotropic filters where the level comes from gradients, and gradients on cubes.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "gpu_model/sm/exec/access.h"
+#include "gpu_model/sm/exec/atomic_functions.h"
 #include "gpu_model/sm/exec/float_functions.h"
 #include "gpu_model/sm/exec/operations.h"
 #include "gpu_model/sm/exec/texture_operands.h"
@@ -110,7 +112,7 @@ bool bind(Exec& x, const Slot& s, u32 handle, bool with_sampler, Bound& out) {
             refuse_texture(x, s, wrong);
             return false;
         }
-        if (out.sampler.linear && !TextureUnit::is_filterable(out.texture)) {
+        if ((out.sampler.linear || out.sampler.min_linear) && !TextureUnit::is_filterable(out.texture)) {
             refuse_texture(x, s, "a linear filter of integers");
             return false;
         }
@@ -149,7 +151,7 @@ private:
 
 // The operand list of one lane.
 struct LaneOperands {
-    std::array<u32, 8> word{};
+    std::array<u32, 12> word{};  // of TXD: a handle, three coordinates, a word of offsets, six gradients
 };
 LaneOperands lane_operands(Exec& x, const Slot& s, const TextureOperands& shape, u32 lane) {
     LaneOperands list;
@@ -160,11 +162,26 @@ LaneOperands lane_operands(Exec& x, const Slot& s, const TextureOperands& shape,
     return list;
 }
 
-TexturePoint point_of(const LaneOperands& list, const TextureOperands& shape, u32 first) {
+// A signed field of an offset word.
+i32 offset_at(u32 word, unsigned lo, unsigned bits) {
+    const unsigned unused = 32 - bits;
+    return static_cast<i32>(word << (unused - lo)) >> unused;
+}
+void set_offsets(TexturePoint& point, u32 word, unsigned apart, unsigned bits) {
+    for (unsigned axis = 0; axis < point.dimensions; ++axis) point.offset[axis] = offset_at(word, axis * apart, bits);
+}
+
+// Of TEX, TLD and TLD4.
+TexturePoint point_of(const LaneOperands& list, const TextureOperands& shape, bool gathers) {
     TexturePoint point;
     point.dimensions = shape.coordinates;
-    if (shape.array != 0) point.layer = list.word[first] & 0xffff;
-    for (u32 k = 0; k < shape.coordinates; ++k) point.at[k] = list.word[first + shape.array + k];
+    if (shape.array != 0) point.layer = list.word[0] & 0xffff;
+    for (u32 k = 0; k < shape.coordinates; ++k) point.at[k] = list.word[shape.array + k];
+    const u32 after = u32{shape.array} + shape.coordinates + shape.handle + shape.level;
+    constexpr unsigned nibble = 4, gather_apart = 8, gather_bits = 6;
+    if (shape.offset != 0 && gathers) set_offsets(point, list.word[after], gather_apart, gather_bits);
+    if (shape.offset != 0 && !gathers) set_offsets(point, list.word[after], nibble, nibble);
+    if (shape.reference != 0) point.reference = list.word[after + shape.offset];
     return point;
 }
 
@@ -173,18 +190,20 @@ bool is_cube(const Slot& s) {
     return dim == TextureDim::CUBE || dim == TextureDim::ARRAY_CUBE || dim == TextureDim::INVALID6;
 }
 
-// Cubes are sampled by TEX alone, and only by its forms for cubes. True: refused.
+// Cubes are sampled by TEX and TLD4, and only by their forms for cubes. True: refused.
 bool refuses_cube(Exec& x, const Slot& s, const Bound& bound) {
     const bool queries = s.in.op == Op::TXQ || s.in.op == Op::TXQ_UR || s.in.op == Op::TXQ_R;
-    const bool samples = s.in.op == Op::TEX || s.in.op == Op::TEX_UR || s.in.op == Op::TEX_R;
+    const bool samples = s.in.op == Op::TEX || s.in.op == Op::TEX_UR || s.in.op == Op::TEX_R || s.in.op == Op::TLD4 ||
+                         s.in.op == Op::TLD4_UR || s.in.op == Op::TLD4_R;
     const bool cube = bound.texture.is_cube();
-    const bool seam = cube && bound.sampler.linear && bound.sampler.seamless;
-    if (queries || (cube == is_cube(s) && (!cube || samples) && !seam)) return false;
-    refuse_texture(x, s, seam ? "a filter across the faces of a cube" : "a cube map in this form");
+    const bool square = bound.texture.width == bound.texture.height;
+    if (queries || (cube == is_cube(s) && (!cube || (samples && square)))) return false;
+    refuse_texture(x, s, samples && cube && !square ? "a cube map whose faces are not square" : "a cube map in this form");
     return true;
 }
 
-// Runs `read` for each lane with its texture bound. read(unit, bound, list, lane) answers the lane's value.
+// Runs `read` for each lane with its texture bound. read(unit, bound, list, lane) answers the lane's value; nothing when the
+// memory faulted or it has trapped.
 template <typename Read>
 void each_texel(Exec& x, Slot& s, bool with_sampler, u32 handle_at, const TextureOperands& shape, Read read) {
     Bound bound;
@@ -197,8 +216,9 @@ void each_texel(Exec& x, Slot& s, bool with_sampler, u32 handle_at, const Textur
         if (is_bindless(s.in.op)) handle = list.word[handle_at];
         if (!bind(x, s, handle, with_sampler, bound) || refuses_cube(x, s, bound)) return;
         TextureUnit unit(x.grid->memory(), bound.texture);
-        const std::optional<TexelValue> value = read(unit, bound, list);
+        const std::optional<TexelValue> value = read(unit, bound, list, lane);
         if (!value) {
+            // Keeps an earlier trap.
             x.trap(s, TrapReason::MMU_FAULT, lane_bit(lane), unit.fault_va());
             return;
         }
@@ -209,19 +229,33 @@ void each_texel(Exec& x, Slot& s, bool with_sampler, u32 handle_at, const Textur
 
 // What is the same in TEX, TLD, TLD4 and TXD. True: refused.
 bool refuses_common(Exec& x, Slot& s) {
-    constexpr unsigned offset_bit = 76, depth_bit = 78;
-    if (static_cast<TextureDim>(s.in.word.bits(63, 61)) == TextureDim::INVALID6) {
-        x.trap(s, TrapReason::ILLEGAL_INSTR_PARAM, x.lanes);
-        return true;
-    }
-    if (s.in.word.bit(offset_bit) || s.in.word.bit(depth_bit)) {
-        refuse_texture(x, s, "an offset, a depth comparison or samples");
-        return true;
-    }
-    return false;
+    if (static_cast<TextureDim>(s.in.word.bits(63, 61)) != TextureDim::INVALID6) return false;
+    x.trap(s, TrapReason::ILLEGAL_INSTR_PARAM, x.lanes);
+    return true;
 }
 
 enum TexLodMode : u32 { LodAuto = 0, LodZero = 1, LodExplicit = 3 };
+
+// Coordinates' gradients in texels of the first level.
+void set_gradient(const Texture& texture, u32 axis, double dx, double dy, TextureGradient& out) {
+    const TextureLevel first = texture.level(texture.first_level);
+    const u32 sizes[] = {first.width, first.height, first.depth};
+    const double scale = texture.normalized ? static_cast<double>(sizes[axis]) : 1.0;
+    out.dx[axis] = dx * scale;
+    out.dy[axis] = dy * scale;
+}
+
+// Whether a level from gradients would matter and cannot be had. True: refused.
+bool refuses_gradient(Exec& x, const Slot& s, const Bound& bound) {
+    const bool anisotropic = bound.sampler.anisotropic, cube = bound.texture.is_cube();
+    if (!anisotropic && !(cube && bound.texture.levels > 1)) return false;
+    refuse_texture(x, s, anisotropic ? "an anisotropic filter" : "gradients on a cube map");
+    return true;
+}
+
+double as_real(u32 bits) {
+    return static_cast<double>(std::bit_cast<float>(bits));
+}
 
 }  // namespace
 
@@ -232,46 +266,79 @@ void op_tex(Exec& x, Slot& s) {
         refuse_texture(x, s, "a level of detail with bias or clamp");
         return;
     }
-    // Textures of one level are all that decodes: the level only chooses between two filters that are one here.
     const TextureOperands shape = texture_operands(s.in);
     const u32 handle_at = shape.array + u32{shape.coordinates};
-    each_texel(x, s, true, handle_at, shape, [&](TextureUnit& unit, const Bound& bound, const LaneOperands& list) {
-        return unit.sample(bound.sampler, point_of(list, shape, 0));
+    each_texel(x, s, true, handle_at, shape, [&](TextureUnit& unit, const Bound& bound, const LaneOperands& list, u32 lane) {
+        i64 level = 0;
+        if (lod == LodExplicit) level = explicit_lod(list.word[handle_at + shape.handle]);
+        // Neighbours of a quad: the second lane lies in x, the third in y. Coordinates of lanes that do not take part are
+        // what their registers hold.
+        if (lod == LodAuto && bound.texture.levels > 1) {
+            if (refuses_gradient(x, s, bound)) return std::optional<TexelValue>();
+            const u32 quad = lane & ~u32{3};
+            const LaneOperands here = lane_operands(x, s, shape, quad), right = lane_operands(x, s, shape, quad + 1);
+            const LaneOperands below = lane_operands(x, s, shape, quad + 2);
+            TextureGradient gradient;
+            for (u32 k = 0; k < shape.coordinates; ++k) {
+                const u32 at = shape.array + k;
+                set_gradient(bound.texture, k, as_real(right.word[at]) - as_real(here.word[at]),
+                             as_real(below.word[at]) - as_real(here.word[at]), gradient);
+            }
+            level = gradient_lod(gradient);
+        }
+        return unit.sample(bound.sampler, point_of(list, shape, false), level);
     });
 }
 
 void op_txd(Exec& x, Slot& s) {
     if (refuses_common(x, s)) return;
     const TextureOperands shape = texture_operands(s.in);
-    each_texel(x, s, true, 0, shape, [&](TextureUnit& unit, const Bound& bound, const LaneOperands& list) {
-        return unit.sample(bound.sampler, point_of(list, shape, shape.handle));
+    each_texel(x, s, true, 0, shape, [&](TextureUnit& unit, const Bound& bound, const LaneOperands& list, u32) {
+        if (refuses_gradient(x, s, bound)) return std::optional<TexelValue>();
+        TexturePoint point;
+        point.dimensions = shape.coordinates;
+        for (u32 k = 0; k < shape.coordinates; ++k) point.at[k] = list.word[u32{shape.handle} + k];
+        const u32 after = u32{shape.handle} + shape.coordinates, gradients = after + shape.last;
+        constexpr unsigned nibble = 4, layer_bits = 16;
+        if (shape.last != 0) {
+            point.layer = list.word[after] & 0xffff;
+            if (s.in.mod<Mod::TexOffset>() != 0) set_offsets(point, list.word[after] >> layer_bits, nibble, nibble);
+        }
+        TextureGradient gradient;
+        for (u32 k = 0; k < shape.coordinates; ++k)
+            set_gradient(bound.texture, k, as_real(list.word[gradients + 2 * k]), as_real(list.word[gradients + 2 * k + 1]),
+                         gradient);
+        return unit.sample(bound.sampler, point, gradient_lod(gradient));
     });
 }
 
 void op_tld(Exec& x, Slot& s) {
     if (refuses_common(x, s)) return;
-    if (s.in.mod<Mod::TexClamp>() != 0 || s.in.mod<Mod::TexLod>() != LodZero) {
-        refuse_texture(x, s, "a level of detail");
+    const u32 lod = s.in.mod<Mod::TexLod>();
+    if ((lod != LodZero && lod != LodExplicit) || s.in.mod<Mod::TexMultisample>() != 0) {
+        refuse_texture(x, s, "samples, or a level of detail that is not explicit");
         return;
     }
     const TextureOperands shape = texture_operands(s.in);
     const u32 handle_at = shape.array + u32{shape.coordinates};
-    each_texel(x, s, false, handle_at, shape, [&](TextureUnit& unit, const Bound&, const LaneOperands& list) {
-        return unit.fetch(point_of(list, shape, 0));
+    const bool clamped = s.in.mod<Mod::TexClamp>() != 0;
+    each_texel(x, s, false, handle_at, shape, [&](TextureUnit& unit, const Bound&, const LaneOperands& list, u32) {
+        const i64 level = lod == LodExplicit ? static_cast<i32>(list.word[handle_at + shape.handle]) : 0;
+        return unit.fetch(point_of(list, shape, false), level, clamped);
     });
 }
 
 void op_tld4(Exec& x, Slot& s) {
     if (refuses_common(x, s)) return;
     const TextureOperands shape = texture_operands(s.in);
-    constexpr u32 two_dimensions = 2;
-    if (s.in.mod<Mod::GatherOffset>() != 0 || shape.coordinates != two_dimensions) {
-        refuse_texture(x, s, "offsets, or other than two dimensions");
+    constexpr u32 two_dimensions = 2, four_offsets = 2;
+    if (s.in.mod<Mod::GatherOffset>() >= four_offsets || (shape.coordinates != two_dimensions && !is_cube(s))) {
+        refuse_texture(x, s, "four offsets, or one dimension or three");
         return;
     }
     const u32 handle_at = shape.array + u32{shape.coordinates}, part = s.in.mod<Mod::GatherPart>();
-    each_texel(x, s, true, handle_at, shape, [&](TextureUnit& unit, const Bound& bound, const LaneOperands& list) {
-        return unit.gather(bound.sampler, point_of(list, shape, 0), part);
+    each_texel(x, s, true, handle_at, shape, [&](TextureUnit& unit, const Bound& bound, const LaneOperands& list, u32) {
+        return unit.gather(bound.sampler, point_of(list, shape, true), part);
     });
 }
 
@@ -282,18 +349,19 @@ void op_txq(Exec& x, Slot& s) {
         return;
     }
     const TextureOperands shape = texture_operands(s.in);
-    each_texel(x, s, false, 0, shape, [&](TextureUnit&, const Bound& bound, const LaneOperands& list) {
+    each_texel(x, s, false, 0, shape, [&](TextureUnit&, const Bound& bound, const LaneOperands& list, u32) {
         const Texture& t = bound.texture;
-        constexpr u32 levels = 1;
+        const u32 levels = t.last_level - t.first_level + 1, level = list.word[shape.handle];
+        // Beyond the last level there is nothing.
+        if (level >= levels) return std::optional<TexelValue>(TexelValue{0, 0, 0, levels});
+        const TextureLevel at = t.level(t.first_level + level);
         // An extent that the type does not have reads as zero. Guess: of a one-dimensional array the layers are the
         // third.
         const bool has_height = t.is_cube() || t.type == TextureType::TWO_D || t.type == TextureType::TWO_D_ARRAY ||
                                 t.type == TextureType::THREE_D || t.type == TextureType::TWO_D_NO_MIPMAP;
         const bool has_depth = t.type == TextureType::THREE_D || t.is_array();
-        TexelValue value{t.width, has_height ? t.height : 0, has_depth ? t.depth : 0, levels};
-        // Beyond the only level there is nothing.
-        if (list.word[shape.handle] != 0) value = {0, 0, 0, levels};
-        return std::optional<TexelValue>(value);
+        return std::optional<TexelValue>(
+            TexelValue{at.width, has_height ? at.height : 0, has_depth ? at.depth : 0, levels});
     });
 }
 
@@ -407,7 +475,14 @@ void op_sust(Exec& x, Slot& s) {
         return;
     }
     const u32 source = static_cast<u32>(sass::at::Rb::get(s.in.word));
-    const u32 count = formatted ? 4 : (surface_bytes(s) + 3) / 4;
+    // Components that the mask leaves out are stored as zero.
+    const u32 mask = s.in.mod<Mod::SurfMask>();
+    constexpr u32 red = 1, red_green = 3, all = 0xf;
+    if (formatted && mask != red && mask != red_green && mask != all) {
+        refuse_texture(x, s, "other components than the first, the first two or all");
+        return;
+    }
+    const u32 count = formatted ? static_cast<u32>(std::popcount(mask)) : (surface_bytes(s) + 3) / 4;
     each_surface(
         x, s, formatted ? 0 : surface_bytes(s),
         [&](u32 lane, u64 va, const Texture& texture) {
@@ -425,24 +500,35 @@ void op_sust(Exec& x, Slot& s) {
 }
 
 void op_sured(Exec& x, Slot& s) {
-    constexpr u32 add = 0, word_bytes = 4, type_u32 = 0, type_s32 = 1;
-    const u32 type = s.in.mod<Mod::AtomType>();
-    if (s.in.mod<Mod::SurfByte>() == 0 || s.in.mod<Mod::RedOp>() != add || (type != type_u32 && type != type_s32)) {
-        refuse_texture(x, s, "other than ADD of a word");
+    // Without .BA the coordinate counts texels of 32 bits, and a type of this value leaves the sign to the surface.
+    constexpr u32 word_bytes = 4, type_u32 = 0, type_s32 = 1, type_of_surface = 6;
+    const u32 operation = s.in.mod<Mod::RedOp>(), coded = s.in.mod<Mod::AtomType>();
+    const bool bytes_addressed = s.in.mod<Mod::SurfByte>() != 0;
+    const bool from_surface = !bytes_addressed && (coded == type_u32 || coded == type_of_surface);
+    if (!from_surface && (!bytes_addressed || coded == type_of_surface || !atomic_exists(operation, coded))) {
+        refuse_texture(x, s, "a reduction that compiled code does not use");
         return;
     }
+    const u32 bytes = from_surface ? word_bytes : atomic_bytes(coded);
     const u32 source = static_cast<u32>(sass::at::Rb::get(s.in.word));
     each_surface(
-        x, s, word_bytes,
-        [&](u32 lane, u64 va, const Texture&) {
-            std::array<u8, word_bytes> raw{};
-            if (!x.grid->memory().may_modify(va, word_bytes) || !x.grid->memory().read(va, raw)) return false;
-            u32 value = 0;
-            std::memcpy(&value, raw.data(), sizeof(value));
-            value += register_word(x, source, 0, lane);
-            std::memcpy(raw.data(), &value, sizeof(value));
-            if (!x.grid->memory().write(va, raw)) return false;
-            x.grid->stored(va, word_bytes);
+        x, s, bytes_addressed ? bytes : 0,
+        [&](u32 lane, u64 va, const Texture& texture) {
+            if (from_surface && texture.format.bytes != word_bytes) {
+                refuse_texture(x, s, "a reduction of texels that are not words");
+                return false;
+            }
+            const u32 type = !from_surface ? coded : texture.types[0] == TexelType::SINT ? type_s32 : type_u32;
+            std::array<u8, 8> raw{};
+            const std::span<u8> place = std::span(raw).first(bytes);
+            if (!x.grid->memory().may_modify(va, bytes) || !x.grid->memory().read(va, place)) return false;
+            u64 old = 0;
+            std::memcpy(&old, raw.data(), sizeof(old));
+            const u64 high = bytes > word_bytes ? u64{register_word(x, source, 1, lane)} << 32 : 0;
+            const u64 result = atomic_result(operation, type, old, register_word(x, source, 0, lane) | high);
+            std::memcpy(raw.data(), &result, sizeof(result));
+            if (!x.grid->memory().write(va, place)) return false;
+            x.grid->stored(va, bytes);
             return true;
         },
         [](u32) {});

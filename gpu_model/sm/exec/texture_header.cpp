@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+
 #include "gpu_model/mem/block_linear.h"
 
 namespace gpu::sm {
@@ -25,6 +28,36 @@ u32 get(const TextureEntry& entry, EntryField field) {
 
 std::string refuse_field(const char* entry, const char* field, u32 value) {
     return fmt::format("{} with {} {:#x}", entry, field, value);
+}
+
+u64 round_up_to(u64 value, u64 unit) {
+    return (value + unit - 1) / unit * unit;
+}
+u64 block_bytes(u32 height_log2, u32 depth_log2) {
+    return u64{kGobBytes} << (height_log2 + depth_log2);
+}
+// Bytes of a level: whole blocks.
+u64 level_bytes(const TextureLevel& level, u32 texel_bytes, u32 slices) {
+    const u64 across = round_up_to(u64{level.width} * texel_bytes, kGobWidth) / kGobWidth;
+    const u64 lines = u64{kGobLines} << level.block_height_log2;
+    const u64 down = round_up_to(level.height, lines) / lines;
+    const u64 deep = round_up_to(slices, u64{1} << level.block_depth_log2) >> level.block_depth_log2;
+    return across * down * deep * block_bytes(level.block_height_log2, level.block_depth_log2);
+}
+
+// Levels of detail follow one another; a layer's come together, and layers begin at whole blocks of level 0.
+std::string decode_levels(const TextureEntry& e, Texture& t) {
+    t.levels = get(e, texhead::MAX_MIP_LEVEL) + 1;
+    t.first_level = get(e, texhead::RES_VIEW_MIN_MIP_LEVEL);
+    t.last_level = get(e, texhead::RES_VIEW_MAX_MIP_LEVEL);
+    t.lod_min = get(e, texhead::MIN_LOD_CLAMP);
+    if (t.first_level > t.last_level || t.last_level >= t.levels)
+        return refuse_field("a block-linear texture header", "RES_VIEW_MAX_MIP_LEVEL", t.last_level);
+    if (t.levels == 1 || !(t.is_cube() || t.is_array())) return {};
+    const TextureLevel last = t.level(t.levels - 1);
+    t.layer_bytes = round_up_to(last.offset + level_bytes(last, t.format.bytes, 1),
+                                block_bytes(t.block_height_log2, t.block_depth_log2));
+    return {};
 }
 
 std::string decode_layout(const TextureEntry& e, Texture& t) {
@@ -57,15 +90,14 @@ std::string decode_layout(const TextureEntry& e, Texture& t) {
     for (const auto& [field, name] :
          {std::pair{texhead::GOBS_PER_BLOCK_WIDTH, "GOBS_PER_BLOCK_WIDTH"},
           std::pair{texhead::TILE_WIDTH_IN_GOBS, "TILE_WIDTH_IN_GOBS"}, std::pair{texhead::GOB3D, "GOB3D"},
-          std::pair{texhead::RES_VIEW_MIN_MIP_LEVEL, "RES_VIEW_MIN_MIP_LEVEL"},
-          std::pair{texhead::RES_VIEW_MAX_MIP_LEVEL, "RES_VIEW_MAX_MIP_LEVEL"}}) {
+          std::pair{texhead::USE_HEADER_OPT_CONTROL, "USE_HEADER_OPT_CONTROL"}}) {
         if (get(e, field) != 0) return refuse_field("a block-linear texture header", name, get(e, field));
     }
     t.block_height_log2 = get(e, texhead::GOBS_PER_BLOCK_HEIGHT);
     t.block_depth_log2 = get(e, texhead::GOBS_PER_BLOCK_DEPTH);
     if (t.block_height_log2 > kBlockGobsLog2Max || t.block_depth_log2 > kBlockGobsLog2Max)
         return refuse_field("a block-linear texture header", "GOBS_PER_BLOCK_HEIGHT or _DEPTH", t.block_height_log2);
-    return {};
+    return decode_levels(e, t);
 }
 
 }  // namespace
@@ -82,11 +114,32 @@ void set_entry_field(TextureEntry& entry, u32 hi, u32 lo, u32 value) {
     entry[lo / 32] = (entry[lo / 32] & ~(mask << (lo % 32))) | (value & mask) << (lo % 32);
 }
 
-u64 Texture::byte_va(u64 x_bytes, u32 y, u32 z) const {
+TextureLevel Texture::level(u32 index) const {
+    constexpr u32 faces = 6;
+    const bool flat = type == TextureType::THREE_D;
+    TextureLevel at{width, height, is_cube() ? depth * faces : depth, block_height_log2, block_depth_log2, 0};
+    // Blocks of smaller levels have no more GOBs than the level fills.
+    const auto fitting = [](u32 log2, u32 extent, u32 unit) {
+        const u64 units = (u64{extent} + unit - 1) / unit;
+        return std::min(log2, static_cast<u32>(std::bit_width(units - 1)));
+    };
+    for (u32 i = 0; i < index; ++i) {
+        at.offset += level_bytes(at, format.bytes, flat ? at.depth : 1);
+        at.width = std::max(at.width / 2, 1u);
+        at.height = std::max(at.height / 2, 1u);
+        if (flat) at.depth = std::max(at.depth / 2, 1u);
+        at.block_height_log2 = fitting(block_height_log2, at.height, kGobLines);
+        at.block_depth_log2 = fitting(block_depth_log2, flat ? at.depth : 1, 1);
+    }
+    return at;
+}
+
+u64 Texture::byte_va(const TextureLevel& at, u64 x_bytes, u32 y, u32 z) const {
     if (version == HeaderVersion::ONE_D_BUFFER) return va + x_bytes;
     if (version == HeaderVersion::PITCH) return va + u64{y} * pitch + x_bytes;
-    const BlockLinearLayout layout{block_height_log2, block_depth_log2, u64{width} * format.bytes, height};
-    return va + block_linear_offset(layout, x_bytes, y, z);
+    const BlockLinearLayout layout{at.block_height_log2, at.block_depth_log2, u64{at.width} * format.bytes, at.height};
+    if (layer_bytes != 0) return va + u64{z} * layer_bytes + at.offset + block_linear_offset(layout, x_bytes, y, 0);
+    return va + at.offset + block_linear_offset(layout, x_bytes, y, z);
 }
 
 std::string decode_texture(const TextureEntry& e, Texture& t) {
@@ -112,7 +165,12 @@ std::string decode_texture(const TextureEntry& e, Texture& t) {
         if (width != 0 && !known) return refuse_field("a texture header", "DATA_TYPE", type);
         t.sources[i] = static_cast<TexelSource>(get(e, sources[i]));
     }
-    if (get(e, texhead::S_R_G_B_CONVERSION) != 0) return refuse_field("a texture header", "S_R_G_B_CONVERSION", 1);
+    t.srgb = get(e, texhead::S_R_G_B_CONVERSION) != 0;
+    for (std::size_t i = 0; t.srgb && i < t.types.size(); ++i) {
+        constexpr u32 byte_bits = 8;
+        if (t.format.bits[i] != 0 && (t.format.bits[i] != byte_bits || t.types[i] != TexelType::UNORM))
+            return refuse_field("a texture header of other than UNORM bytes", "S_R_G_B_CONVERSION", 1);
+    }
     const u32 type = get(e, texhead::TEXTURE_TYPE);
     t.type = static_cast<TextureType>(type);
     if (type > static_cast<u32>(TextureType::CUBEMAP_ARRAY))
@@ -121,7 +179,6 @@ std::string decode_texture(const TextureEntry& e, Texture& t) {
     if (t.version == HeaderVersion::ONE_D_BUFFER) return {};
     if (get(e, texhead::MULTI_SAMPLE_COUNT) != 0)
         return refuse_field("a texture header", "MULTI_SAMPLE_COUNT", get(e, texhead::MULTI_SAMPLE_COUNT));
-    if (get(e, texhead::DEPTH_TEXTURE) != 0) return refuse_field("a texture header", "DEPTH_TEXTURE", 1);
     return {};
 }
 
@@ -134,10 +191,20 @@ std::string decode_sampler(const TextureEntry& e, Sampler& s) {
         if (wrap == clamp_ogl || wrap > last) return refuse_field("a sampler", "ADDRESS", wrap);
     }
     constexpr u32 point = 1, linear = 2;
-    const u32 filter = get(e, texsamp::MAG_FILTER);
+    const u32 filter = get(e, texsamp::MAG_FILTER), min_filter = get(e, texsamp::MIN_FILTER);
     if (filter != point && filter != linear) return refuse_field("a sampler", "MAG_FILTER", filter);
+    // Guess: what drivers leave at zero reads as point.
+    constexpr u32 anisotropic = 3;
     s.linear = filter == linear;
-    if (get(e, texsamp::DEPTH_COMPARE) != 0) return refuse_field("a sampler", "DEPTH_COMPARE", 1);
+    s.min_linear = min_filter == linear || min_filter == anisotropic;
+    s.anisotropic = min_filter == anisotropic && get(e, texsamp::MAX_ANISOTROPY) != 0;
+    s.mip = static_cast<MipFilter>(std::max(get(e, texsamp::MIP_FILTER), static_cast<u32>(MipFilter::NONE)));
+    s.depth_compare = get(e, texsamp::DEPTH_COMPARE) != 0;
+    s.compare = static_cast<DepthCompare>(get(e, texsamp::DEPTH_COMPARE_FUNC));
+    constexpr unsigned bias_unused = 32 - (texsamp::MIP_LOD_BIAS.hi - texsamp::MIP_LOD_BIAS.lo + 1);
+    s.lod_bias = static_cast<i32>(get(e, texsamp::MIP_LOD_BIAS) << bias_unused) >> bias_unused;
+    s.lod_min = get(e, texsamp::MIN_LOD_CLAMP);
+    s.lod_max = get(e, texsamp::MAX_LOD_CLAMP);
     s.seamless = get(e, texsamp::CUBEMAP_INTERFACE_FILTERING) != 0;
     if (get(e, texsamp::REDUCTION_FILTER) != 0)
         return refuse_field("a sampler", "REDUCTION_FILTER", get(e, texsamp::REDUCTION_FILTER));

@@ -34,6 +34,13 @@ struct TexelFormat {
     u32 bytes = 0;
 };
 
+// One level of detail of a texture.
+struct TextureLevel {
+    u32 width = 1, height = 1, depth = 1;  // texels; depth: slices, or layers of an array, or faces
+    u32 block_height_log2 = 0, block_depth_log2 = 0;
+    u64 offset = 0;  // bytes from the texture's address, or its layer's
+};
+
 struct Texture {
     HeaderVersion version{};
     TextureType type{};
@@ -41,23 +48,43 @@ struct Texture {
     std::array<TexelType, 4> types{};
     std::array<TexelSource, 4> sources{};
     u64 va = 0;
-    u32 width = 1, height = 1, depth = 1;  // texels; depth: slices, or layers of an array
+    u32 width = 1, height = 1, depth = 1;  // texels of level 0; depth: slices, or layers of an array, or cubes
     u32 pitch = 0;                         // bytes
     u32 block_height_log2 = 0, block_depth_log2 = 0;
-    bool normalized = false;  // coordinates run from 0 to 1
+    u32 levels = 1;                         // that the memory holds
+    u32 first_level = 0, last_level = 0;    // that instructions see
+    u32 lod_min = 0;                        // 256ths of a level
+    u64 layer_bytes = 0;                    // of textures whose layers hold more than one level; 0: layers are slices
+    bool normalized = false;                // coordinates run from 0 to 1
+    bool srgb = false;                      // R, G and B of 8-bit UNORM texels are sRGB
 
     bool is_cube() const { return type == TextureType::CUBEMAP || type == TextureType::CUBEMAP_ARRAY; }
     bool is_array() const { return type == TextureType::ONE_D_ARRAY || type == TextureType::TWO_D_ARRAY; }
-    // Address of a texel. Precondition: x, y, z lie inside.
-    u64 texel_va(u32 x, u32 y, u32 z) const { return byte_va(u64{x} * format.bytes, y, z); }
-    u64 byte_va(u64 x_bytes, u32 y, u32 z) const;
+    // Precondition: index < levels.
+    TextureLevel level(u32 index) const;
+    // Address of a texel of level 0, or of another one. Precondition: x, y, z lie inside.
+    u64 texel_va(u32 x, u32 y, u32 z) const { return byte_va(level(0), u64{x} * format.bytes, y, z); }
+    u64 texel_va(const TextureLevel& at, u32 x, u32 y, u32 z) const { return byte_va(at, u64{x} * format.bytes, y, z); }
+    u64 byte_va(u64 x_bytes, u32 y, u32 z) const { return byte_va(level(0), x_bytes, y, z); }
+    u64 byte_va(const TextureLevel& at, u64 x_bytes, u32 y, u32 z) const;
 };
+
+// Names and values as in clc097tex.h.
+enum class DepthCompare : u8 { NEVER, LESS, EQUAL, LEQUAL, GREATER, NOTEQUAL, GEQUAL, ALWAYS };
+enum class MipFilter : u8 { NONE = 1, POINT = 2, LINEAR = 3 };
 
 struct Sampler {
     std::array<TextureWrap, 3> wrap{};
-    bool linear = false;
-    bool seamless = false;  // a linear filter at the edge of a cube's face reads the next face
-    std::array<u32, 4> border{};  // as the sampler has it
+    bool linear = false;      // magnified
+    bool min_linear = false;  // minified: beyond level 0
+    MipFilter mip = MipFilter::NONE;
+    bool anisotropic = false;  // more than one sample along the longer axis
+    bool seamless = false;     // a linear filter at the edge of a cube's face reads the next face
+    bool depth_compare = false;
+    DepthCompare compare{};
+    i32 lod_bias = 0;                 // 256ths of a level, like the bounds
+    u32 lod_min = 0, lod_max = 0;
+    std::array<u32, 4> border{};      // as the sampler has it
 };
 
 // What nobody models of an entry, as text with the field's name; empty: it is decoded.

@@ -1,7 +1,8 @@
 // How texture and surface instructions spread their operands over registers, as compiled code shows it. The operands
-// form one list: array layer, coordinates, then the handle when it is in a register (.B), then the level of detail.
-// With .SCR the first half of the list is in Ra and the other in Rb; without it the coordinates are in Ra and the rest
-// in Rb. TXD and TXQ keep their handle before the coordinates, and TXD its gradients in Rb.
+// form one list: array layer, coordinates, then the handle when it is in a register (.B), then the level of detail, the
+// offsets (.AOFFI) and the reference of a depth comparison (.DC). With .SCR the first half of the list is in Ra and the other
+// in Rb; without it the coordinates are in Ra and the rest in Rb. TXD and TXQ keep their handle before the coordinates; TXD
+// has layer (15:0) and offsets (31:16) in one word after them, and its gradients in Rb: for each coordinate dx, then dy.
 #pragma once
 
 #include "gpu_model/sm/isa/decode.h"
@@ -17,6 +18,9 @@ struct TextureOperands {
     u8 coordinates = 1;  // words
     u8 handle = 0;       // 1: in the list
     u8 level = 0;        // 1: a level of detail in the list
+    u8 offset = 0;       // 1: offsets in the list
+    u8 reference = 0;    // 1: a reference in the list
+    u8 last = 0;         // of TXD: 1: a word of layer and offsets
     u8 in_ra = 0, in_rb = 0;
 };
 
@@ -30,7 +34,9 @@ inline TextureOperands texture_operands(const sass::Instruction& in) {
     t.coordinates = dim == TextureDim::ONE_D || dim == TextureDim::ARRAY_1D   ? u8{1}
                     : dim == TextureDim::TWO_D || dim == TextureDim::ARRAY_2D ? u8{2}
                                                                               : u8{3};
-    const auto total = [&] { return static_cast<u8>(t.array + t.coordinates + t.handle + t.level); };
+    const auto total = [&] {
+        return static_cast<u8>(t.array + t.coordinates + t.handle + t.level + t.offset + t.reference + t.last);
+    };
     switch (in.op) {
         case Op::TXQ:
         case Op::TXQ_UR:
@@ -42,6 +48,8 @@ inline TextureOperands texture_operands(const sass::Instruction& in) {
         case Op::TXD_UR:
         case Op::TXD_R:
             t.handle = in.op == Op::TXD_R ? 1 : 0;
+            t.last = t.array != 0 || in.mod<Mod::TexOffset>() != 0 ? 1 : 0;
+            t.array = 0;
             t.in_ra = total();
             t.in_rb = static_cast<u8>(2 * t.coordinates);
             return t;
@@ -54,13 +62,16 @@ inline TextureOperands texture_operands(const sass::Instruction& in) {
             break;
     }
     const bool gathers = in.op == Op::TLD4 || in.op == Op::TLD4_UR || in.op == Op::TLD4_R;
+    const bool fetches = in.op == Op::TLD || in.op == Op::TLD_UR || in.op == Op::TLD_R;
     t.level = !gathers && in.mod<Mod::TexLod>() == lod_explicit ? 1 : 0;
+    t.offset = (gathers ? in.mod<Mod::GatherOffset>() : in.mod<Mod::TexOffset>()) != 0 ? 1 : 0;
+    t.reference = !fetches && in.mod<Mod::TexDepth>() != 0 ? 1 : 0;
     if (in.mod<Mod::TexScr>() != 0) {
         t.in_ra = static_cast<u8>((total() + 1) / 2);
         t.in_rb = static_cast<u8>(total() / 2);
     } else {
         t.in_ra = static_cast<u8>(t.array + t.coordinates);
-        t.in_rb = static_cast<u8>(t.handle + t.level);
+        t.in_rb = static_cast<u8>(t.handle + t.level + t.offset + t.reference);
     }
     return t;
 }
