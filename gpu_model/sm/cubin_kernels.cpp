@@ -15,7 +15,7 @@ namespace {
 using namespace elf64;
 
 enum Attribute : u8 {
-#define NV_INFO(id, name) name = id,
+#define NV_INFO(id, name, shape) name = id,
 #include "gpu_model/sm/nv_info.def"
 #undef NV_INFO
 };
@@ -131,8 +131,8 @@ void find_kernels(Cubin& cubin) {
 
 std::string_view nv_info_name(u8 id) {
     switch (id) {
-#define NV_INFO(id, name) \
-    case id:              \
+#define NV_INFO(id, name, shape) \
+    case id:                     \
         return #name;
 #include "gpu_model/sm/nv_info.def"
 #undef NV_INFO

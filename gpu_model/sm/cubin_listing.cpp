@@ -8,6 +8,7 @@
 
 #include "gpu_model/sm/elf64.h"
 #include "gpu_model/sm/isa/disasm.h"
+#include "gpu_model/sm/nv_info_text.h"
 
 namespace gpu {
 namespace {
@@ -145,20 +146,11 @@ std::string control_text(const sass::Control& control) {
                               control.yield ? 'Y' : '-', control.stall);
 }
 
-std::string attribute_text(const CubinAttribute& attribute) {
+std::string attribute_text(const Cubin& cubin, const CubinAttribute& attribute) {
     const std::string_view name = nv_info_name(attribute.id);
     std::string text = name.empty() ? fmt::format("attribute {:#04x}", attribute.id) : std::string(name);
-    constexpr u8 byte_value = 2, word_value = 3;
-    if (attribute.format == byte_value) return text + fmt::format(" {:#x}", attribute.value & 0xff);
-    if (attribute.format == word_value) return text + fmt::format(" {:#x}", attribute.value);
-    for (u64 at = 0; at < attribute.payload.size(); at += 4) {
-        const auto word = elf64::part(attribute.payload, at, 4);
-        if (word)
-            text += fmt::format(" {:#x}", elf64::At<u32, 0>::get(*word));
-        else
-            text += fmt::format(" +{} bytes", attribute.payload.size() - at);
-    }
-    return text;
+    const std::string value = nv_info_value(cubin, attribute);
+    return value.empty() ? text : text + " " + value;
 }
 
 class Listing {
@@ -206,7 +198,7 @@ private:
         if (!options_.attributes) return;
         for (const CubinAttribute& attribute : cubin_.attributes) {
             const u32 owner = cubin_.sections[attribute.section].info;
-            if (module ? owner == 0 : owner == section) line("//   " + attribute_text(attribute));
+            if (module ? owner == 0 : owner == section) line("//   " + attribute_text(cubin_, attribute));
             if (full()) return;
         }
     }

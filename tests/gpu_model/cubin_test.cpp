@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "gpu_model/sm/cubin_listing.h"
+#include "gpu_model/sm/nv_info_text.h"
 #include "tests/support/packed_data.h"
 
 namespace {
@@ -59,8 +60,8 @@ TEST_CASE("module constant banks and their relocations are read") {
     CHECK(with_addend);
 }
 
-TEST_CASE("attributes are named and ordered as by NVIDIA's tool") {
-    // Lines: "=== NAME", then "SECTION ATTRIBUTE FORMAT" in file order.
+TEST_CASE("attributes are named, ordered and worded as by NVIDIA's tool") {
+    // Lines: "=== NAME", then "SECTION ATTRIBUTE FORMAT VALUE" in file order.
     std::istringstream lines(test_support::read_packed("tests/gpu_model/data/sass/corpus_nv_info.txt.zst"));
     std::vector<std::string> expected, got;
     for (std::string line; std::getline(lines, line);) {
@@ -71,12 +72,29 @@ TEST_CASE("attributes are named and ordered as by NVIDIA's tool") {
         REQUIRE(result.cubin);
         constexpr const char* formats[] = {"", "EIFMT_NVAL", "EIFMT_BVAL", "EIFMT_HVAL", "EIFMT_SVAL"};
         for (const gpu::CubinAttribute& attribute : result.cubin->attributes) {
+            const std::string value = gpu::nv_info_value(*result.cubin, attribute);
             got.push_back(std::string(result.cubin->sections[attribute.section].name) + " " +
-                          std::string(gpu::nv_info_name(attribute.id)) + " " + formats[attribute.format]);
+                          std::string(gpu::nv_info_name(attribute.id)) + " " + formats[attribute.format] +
+                          (value.empty() ? "" : " ") + value);
         }
     }
     CHECK(expected.size() == 2679);
-    CHECK(got == expected);
+    REQUIRE(got.size() == expected.size());
+    for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == expected[i]);
+}
+
+TEST_CASE("an attribute that is too short for its kind shows the words that are there") {
+    const gpu::CubinResult result = gpu::read_cubin(corpus_cubin("set.O3"));
+    REQUIRE(result.cubin);
+    constexpr gpu::u8 sized = 4, kparam_info = 0x17, regcount = 0x2f, branch_targets = 0x34, unknown = 0xfe;
+    const Bytes seven = {1, 0, 0, 0, 2, 0, 0};
+    CHECK(gpu::nv_info_value(*result.cubin, {0, sized, kparam_info, 7, seven}) == "0x1 +3 bytes");
+    CHECK(gpu::nv_info_value(*result.cubin, {0, sized, regcount, 7, seven}) == "0x1 +3 bytes");
+    CHECK(gpu::nv_info_value(*result.cubin, {0, sized, branch_targets, 7, seven}) == "");
+    CHECK(gpu::nv_info_value(*result.cubin, {0, sized, unknown, 7, seven}) == "0x1 +3 bytes");
+    const Bytes no_such_symbol = {0xff, 0xff, 0xff, 0xff, 9, 0, 0, 0};
+    CHECK(gpu::nv_info_value(*result.cubin, {0, sized, regcount, 8, no_such_symbol}) ==
+          "function: ?(0xffffffff) register count: 9");
 }
 
 TEST_CASE("code for another chip is refused naming both") {
