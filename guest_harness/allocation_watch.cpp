@@ -9,7 +9,9 @@ namespace {
 
 // Of an IOCTL record (crossing_records.def).
 enum IoctlWord : std::size_t { kRequest = 3, kArgument = 4, kResult = 6, kWords = 8 };
-constexpr u64 kNumberMask = 0xff;  // _IOC_NR
+constexpr u64 kNumberMask = 0xff;           // _IOC_NR
+constexpr unsigned kTypeLo = 8;             // _IOC_TYPE
+constexpr u64 kTypeMask = 0xff, kRmType = 'F';
 
 u64 value_at(std::span<const u8> bytes, std::size_t at, std::size_t count) {
     u64 value = 0;
@@ -39,22 +41,62 @@ std::vector<u8> parameters_of(std::span<const u8> payload, u64 argument, std::si
 
 }  // namespace
 
+std::optional<AllocationWatch::Call> AllocationWatch::call_of(const sim::JournalRecord& record, std::span<const u8> payload,
+                                                              std::string_view type, std::string_view status_field) const {
+    Call call{type, parameters_of(payload, record.words[kArgument], rm::struct_bytes(version_, type))};
+    if (field(call, status_field) != 0) return std::nullopt;
+    return call;
+}
+
+u64 AllocationWatch::field(const Call& call, std::string_view which) const {
+    const auto place = rm::field_place(version_, call.type, which);
+    return place ? value_at(call.parameters, place->offset, place->bytes) : 0;
+}
+
+void AllocationWatch::rm_call(u64 number, const sim::JournalRecord& record, std::span<const u8> payload) {
+    if (number == rm::abi::NV_ESC_RM_MAP_MEMORY_DMA) {
+        if (const auto call = call_of(record, payload, "NVOS46_PARAMETERS", "status"))
+            on_map_({field(*call, "dmaOffset"), field(*call, "length"), static_cast<u32>(field(*call, "hMemory")), "memory object"});
+    } else if (number == rm::abi::NV_ESC_RM_UNMAP_MEMORY_DMA) {
+        if (const auto call = call_of(record, payload, "NVOS47_PARAMETERS", "status")) on_unmap_(field(*call, "dmaOffset"), 0);
+    }
+}
+
+void AllocationWatch::uvm_call(u64 number, const sim::JournalRecord& record, std::span<const u8> payload) {
+    struct Row {
+        u32 number;
+        bool maps;
+        std::string_view what;
+    };
+    static constexpr Row rows[] = {
+        {rm::abi::UVM_MAP_EXTERNAL_ALLOCATION, true, "memory object"},
+        {rm::abi::UVM_MAP_EXTERNAL_SPARSE, true, "sparse range"},
+        {rm::abi::UVM_ALLOC_SEMAPHORE_POOL, true, "semaphore pool"},
+        {rm::abi::UVM_UNMAP_EXTERNAL, false, {}},
+        {rm::abi::UVM_FREE, false, {}},
+    };
+    for (const Row& row : rows) {
+        if (row.number != number) continue;
+        const rm::abi::IoctlRow* ioctl = rm::abi::find_uvm_ioctl(row.number);
+        const auto call = call_of(record, payload, ioctl->type, "rmStatus");
+        if (!call) return;
+        const u64 base = field(*call, "base"), bytes = field(*call, "length");
+        if (row.maps) {
+            on_map_({base, bytes, static_cast<u32>(field(*call, "hMemory")), row.what});
+        } else {
+            on_unmap_(base, bytes);
+        }
+    }
+}
+
 void AllocationWatch::on_record(const sim::JournalRecord& record, std::span<const u8> payload) {
     if (record.type == nullptr || record.type->name != "IOCTL" || record.words.size() < kWords || record.words[kResult] != 0) return;
-    const u64 number = record.words[kRequest] & kNumberMask;
-    const bool maps = number == rm::abi::NV_ESC_RM_MAP_MEMORY_DMA;
-    if (!maps && number != rm::abi::NV_ESC_RM_UNMAP_MEMORY_DMA) return;
-    const std::string_view name = maps ? "NVOS46_PARAMETERS" : "NVOS47_PARAMETERS";
-    const std::vector<u8> parameters = parameters_of(payload, record.words[kArgument], rm::struct_bytes(version_, name));
-    const auto field = [&](std::string_view which) {
-        const auto place = rm::field_place(version_, name, which);
-        return place ? value_at(parameters, place->offset, place->bytes) : 0;
-    };
-    if (field("status") != 0) return;
-    if (maps) {
-        on_map_({field("dmaOffset"), field("length"), static_cast<u32>(field("hMemory"))});
+    const u64 request = record.words[kRequest];
+    if ((request >> kTypeLo & kTypeMask) == kRmType) {
+        rm_call(request & kNumberMask, record, payload);
     } else {
-        on_unmap_(field("dmaOffset"));
+        // UVM's requests are plain numbers.
+        uvm_call(request, record, payload);
     }
 }
 

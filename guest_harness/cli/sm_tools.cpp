@@ -178,9 +178,17 @@ void SmTools::attach(Machine& machine) {
     impl_->mappings = std::make_unique<AllocationWatch>(
         *version,
         [&memory](const AllocationWatch::Mapping& mapping) {
-            memory.allocate({mapping.va, mapping.bytes, fmt::format("memory object 0x{:x}", mapping.memory_handle), true});
+            std::string name(mapping.what);
+            if (mapping.memory_handle != 0) name += fmt::format(" 0x{:x}", mapping.memory_handle);
+            memory.allocate({mapping.va, mapping.bytes, std::move(name), true});
         },
-        [&memory](u64 va) { memory.forget(va); });
+        [&memory](u64 va, u64 bytes) {
+            if (bytes == 0) {
+                memory.forget(va);
+            } else {
+                memory.forget_range(va, bytes);
+            }
+        });
     machine.kernel().journal().add_sink(*impl_->mappings);
 }
 
@@ -193,6 +201,11 @@ void SmTools::next_launch(const std::string& kernel, const std::vector<Allocatio
         impl_->memory->allocate({allocation.va, allocation.bytes, allocation.name, true});
 }
 
+std::string SmTools::Result::failure() const {
+    if (!found.empty()) return "the checks of --check found something";
+    return fmt::format("{}", fmt::join(missed, "\n"));
+}
+
 SmTools::Result SmTools::finish() {
     Result result;
     const auto take = [&](const sm::Findings& findings) {
@@ -201,11 +214,6 @@ SmTools::Result SmTools::finish() {
     };
     if (impl_->races) {
         take(impl_->races->findings());
-std::string SmTools::Result::failure() const {
-    if (!found.empty()) return "the checks of --check found something";
-    return fmt::format("{}", fmt::join(missed, "\n"));
-}
-
         if (impl_->races->not_watched())
             result.notes.push_back("--check races: a kernel touched more memory than the checker keeps; the rest was not checked");
     }

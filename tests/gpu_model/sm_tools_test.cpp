@@ -212,6 +212,15 @@ TEST_CASE("memory: with allocations known in part, only the rest of a known one'
         watch(bench, check, {mov(3, 0), mov(2, kDataLow + 104), ldg(4, 2), exit()});
         CHECK(check.findings().entries().empty());
     }
+    SUBCASE("an allocation that was given back in part") {
+        check.allocate({SmBench::kData, 4096, "all", true});
+        check.forget_range(SmBench::kData + 1024, 1024);
+        watch(bench, check, {mov(3, 0), mov(2, kDataLow + 1020), ldg(4, 2), ldg(4, 2, 4), ldg(4, 2, 1024), ldg(4, 2, 1028), exit()});
+        REQUIRE(check.findings().entries().size() == 2);
+        CHECK(has(check.findings().entries()[0].text, "pc 0x0030"));
+        CHECK(has(check.findings().entries()[0].text, "4 bytes beyond the end of all (0x200000, 1024 bytes)"));
+        CHECK(has(check.findings().entries()[1].text, "pc 0x0040"));
+    }
 }
 
 TEST_CASE("a trace has Accel-Sim's lines, and people's with the results") {

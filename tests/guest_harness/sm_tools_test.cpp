@@ -87,20 +87,52 @@ TEST_CASE("options that say nothing that there is are refused by name") {
     CHECK_FALSE(SmTools(SmToolOptions{}).wanted());
 }
 
-TEST_CASE("a guest's mappings are seen with the bytes that it asked for") {
-    std::vector<AllocationWatch::Mapping> mappings;
-    std::vector<u64> gone;
+namespace {
+
+struct SeenMappings {
+    std::vector<AllocationWatch::Mapping> mapped;
+    std::vector<std::pair<u64, u64>> unmapped;
+};
+SeenMappings mappings_of(const std::string& trace) {
+    SeenMappings seen;
     AllocationWatch watch(
-        *rm::find_version("570.144").version, [&](const AllocationWatch::Mapping& mapping) { mappings.push_back(mapping); },
-        [&](u64 va) { gone.push_back(va); });
+        *rm::find_version("570.144").version, [&](const AllocationWatch::Mapping& mapping) { seen.mapped.push_back(mapping); },
+        [&](u64 va, u64 bytes) { seen.unmapped.emplace_back(va, bytes); });
     trace::PlayOptions play;
     play.on_start = [&](Machine& machine) { machine.kernel().journal().add_sink(watch); };
     play.on_end = [&](Machine& machine) { machine.kernel().journal().remove_sink(watch); };
-    trace::play([] { return std::make_unique<trace::Reader>(kTrace); }, play);
+    trace::play([&] { return std::make_unique<trace::Reader>(trace); }, play);
+    return seen;
+}
+
+}  // namespace
+
+TEST_CASE("a guest's mappings are seen with the bytes that it asked for") {
+    const SeenMappings seen = mappings_of(kTrace);
     // The client's host and video buffers (kernel_client.c).
     constexpr u64 buffer_bytes = 512 * 1024;
-    const auto buffers = std::count_if(mappings.begin(), mappings.end(), [](const AllocationWatch::Mapping& mapping) {
+    const auto buffers = std::count_if(seen.mapped.begin(), seen.mapped.end(), [](const AllocationWatch::Mapping& mapping) {
         return mapping.bytes == buffer_bytes && mapping.va != 0 && mapping.memory_handle != 0;
     });
     CHECK(buffers == 2);
+}
+
+TEST_CASE("what UVM maps is seen, and forgotten when it is freed") {
+    const SeenMappings seen = mappings_of(TU104SIM_SOURCE_DIR "/seeds/replay/uvm_client.trace");
+    // The client's ring, host and video memory, and its semaphore pool, at the addresses that uvm_client.c gives them.
+    struct Want {
+        u64 va, bytes;
+        bool has_object;
+    };
+    constexpr u64 kib = 1024;
+    for (const Want& want : {Want{0x2'0060'0000, 64 * kib, true}, Want{0x2'0080'0000, 256 * kib, true},
+                             Want{0x2'01c0'0000, 64 * kib, false}, Want{0x7f4d'7600'0000, 2048 * kib, true}}) {
+        CAPTURE(want.va);
+        const auto mapped = std::find_if(seen.mapped.begin(), seen.mapped.end(),
+                                         [&](const AllocationWatch::Mapping& mapping) { return mapping.va == want.va; });
+        REQUIRE(mapped != seen.mapped.end());
+        CHECK(mapped->bytes == want.bytes);
+        CHECK((mapped->memory_handle != 0) == want.has_object);
+        CHECK(std::count(seen.unmapped.begin(), seen.unmapped.end(), std::pair(want.va, want.bytes)) == 1);
+    }
 }

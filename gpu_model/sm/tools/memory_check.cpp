@@ -67,6 +67,33 @@ void MemoryCheck::allocate(Allocation allocation) {
     known.allocation = std::move(allocation);
 }
 
+void MemoryCheck::forget_range(u64 va, u64 bytes) {
+    if (bytes == 0) return;
+    const u64 last = va + std::min(bytes - 1, ~va);
+    auto at = allocations_.upper_bound(va);
+    if (at != allocations_.begin()) --at;
+    while (at != allocations_.end() && at->first <= last) {
+        const u64 first = at->first, count = at->second.allocation.bytes;
+        if (count == 0 || first + (count - 1) < va) {
+            ++at;
+            continue;
+        }
+        const Known whole = std::move(at->second);
+        at = allocations_.erase(at);
+        const auto keep = [&](u64 from, u64 to) {
+            Known part{whole.allocation, {}};
+            part.allocation.va = from;
+            part.allocation.bytes = to - from;
+            if (!whole.written.empty())
+                part.written.assign(whole.written.begin() + static_cast<i64>(from - first),
+                                    whole.written.begin() + static_cast<i64>(to - first));
+            at = std::next(allocations_.insert_or_assign(from, std::move(part)).first);
+        };
+        if (first < va) keep(first, va);
+        if (first + (count - 1) > last) keep(last + 1, first + count);
+    }
+}
+
 MemoryCheck::Block* MemoryCheck::find_block(const Cta& cta) {
     const auto found = blocks_.find({cta.grid, cta.linear});
     return found == blocks_.end() ? nullptr : &found->second;

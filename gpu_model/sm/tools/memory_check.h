@@ -22,6 +22,8 @@ public:
     // A later allocation takes the place of those that it overlaps.
     void allocate(Allocation allocation);
     void forget(u64 va) { allocations_.erase(va); }
+    // What lies in [va, va + bytes): allocations that reach out of it are cut.
+    void forget_range(u64 va, u64 bytes);
     void forget_allocations() { allocations_.clear(); }
     // There are allocations that the checker is not told of: only the rest of an allocation's last page is outside.
     void know_in_part() { in_part_ = true; }
