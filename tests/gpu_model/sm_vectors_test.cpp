@@ -14,6 +14,8 @@ TEST_CASE("instructions without a corpus kernel give what their definition says"
         bench.launch.block = {32, 1, 1};
         bench.launch.shared_bytes = 256;
         bench.launch.local_low_bytes = 64;
+        bench.launch.shared_window = vectors::kSharedWindow;
+        bench.launch.local_window = bench.launch.shared_window + (u64{1} << 24);
         bool has_it = false;
         for (std::size_t i = 0; i < vector.program.size(); ++i) {
             bench.put(i, vector.program[i]);

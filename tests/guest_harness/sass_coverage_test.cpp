@@ -1,6 +1,6 @@
-// Which instructions the tests execute: the corpus, whose results are hardware's, and the vectors of sass_vectors.h. Every
-// instruction of the first two tiers is reached; those of the third that are not are listed. And what the checkers say of
-// compiled code.
+// Which instructions the tests execute: the corpus, whose results are hardware's, the vectors of sass_vectors.h, and the
+// operand forms of sass_forms.h. Every row and every operand form of the first two tiers is reached; rows of the third that
+// are not are listed. And what the checkers say of compiled code.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -12,6 +12,7 @@
 #include "gpu_model/sm/tools/race_check.h"
 #include "guest_harness/corpus/corpus.h"
 #include "tests/support/packed_data.h"
+#include "tests/support/sass_forms.h"
 #include "tests/support/sass_vectors.h"
 
 namespace {
@@ -31,21 +32,20 @@ bool in_third_tier(sass::Op op) {
 
 struct Executed final : gpu::sm::GridObserver {
     std::set<sass::Op> ops;
+    std::set<sim::u32> opcodes;  // bits 11:0: the row with its form
+    void add(sass::Op op, sim::u32 form) {
+        ops.insert(op);
+        opcodes.insert(sass::row_of(op).operation | form << sass::at::Form::kLo);
+    }
     void after(const gpu::sm::Step& step) override {
         // A breakpoint's effect is that it stops.
-        if (step.decoded && (step.done != 0 || step.slot.in.op == sass::Op::BPT)) ops.insert(step.slot.in.op);
+        if (step.decoded && (step.done != 0 || step.slot.in.op == sass::Op::BPT)) add(step.slot.in.op, step.slot.in.form);
     }
     void on_grid_end(const gpu::sm::GridRun& grid) override {
         for (const gpu::sm::Hazard& hazard : grid.timing()->hazards()) hazards.insert(hazard.describe());
     }
     std::set<std::string> hazards;
 };
-
-// An instruction by its mnemonic: rows of one mnemonic differ in operand forms.
-std::string mnemonic(sass::Op op) {
-    const std::string_view text = sass::row_of(op).text;
-    return std::string(text.substr(0, text.find(".LUT")));
-}
 
 // Runs every case in every variant; each ends as hardware's did.
 void run_corpus(Runner::Watch watch) {
@@ -78,25 +78,39 @@ TEST_CASE("every instruction of the first two tiers is executed with a result fr
         grid.add_observer(executed);
     });
     for (const std::string& hazard : executed.hazards) CHECK_MESSAGE(false, hazard);
-    for (const test_support::SassVector& vector : test_support::sass_vectors()) executed.ops.insert(vector.op);
+    for (const test_support::SassVector& vector : test_support::sass_vectors()) {
+        for (const sass::Word& word : vector.program) {
+            const sass::Instruction in = sass::decode(word).instruction;
+            if (in.op == vector.op) executed.add(in.op, in.form);
+        }
+    }
+    for (const test_support::FormVector& vector : test_support::form_vectors()) executed.add(vector.op, vector.form);
 
-    std::set<std::string> reached, all;
-    std::string rows_missing, third_missing;
+    constexpr sim::u32 forms = 8;
+    unsigned rows = 0, rows_reached = 0, opcodes = 0, opcodes_reached = 0;
+    std::string missing, third_missing;
     for (const sass::OpcodeRow& row : sass::opcode_rows()) {
         const sass::Op op = sass::op_of(row);
-        const bool has = executed.ops.contains(op);
         if (in_third_tier(op)) {
-            if (!has) third_missing += " " + std::string(row.id);
+            if (!executed.ops.contains(op)) third_missing += " " + std::string(row.id);
             continue;
         }
-        all.insert(mnemonic(op));
-        if (has) reached.insert(mnemonic(op));
-        if (!has) rows_missing += " " + std::string(row.id);
+        ++rows;
+        rows_reached += executed.ops.contains(op) ? 1u : 0u;
+        for (sim::u32 form = 0; form < forms; ++form) {
+            if ((row.forms >> form & 1) == 0) continue;
+            const bool reached = executed.opcodes.contains(row.operation | form << sass::at::Form::kLo);
+            ++opcodes;
+            opcodes_reached += reached ? 1u : 0u;
+            if (!reached) missing += " " + std::string(row.id) + "/" + std::to_string(form);
+        }
     }
-    for (const std::string& name : all) CHECK_MESSAGE(reached.contains(name), name);
-    MESSAGE("mnemonics of the first two tiers executed: ", reached.size(), " of ", all.size());
-    MESSAGE("operand forms without a vector:", rows_missing);
+    MESSAGE("first two tiers: ", rows_reached, " of ", rows, " rows, ", opcodes_reached, " of ", opcodes, " opcodes executed");
     MESSAGE("third tier without a vector:", third_missing);
+    CHECK_MESSAGE(missing == "", missing);
+    CHECK(rows == 166);
+    CHECK(rows_reached == rows);
+    CHECK(opcodes_reached == opcodes);
 }
 
 TEST_CASE("the checkers find nothing in the corpus but the races and unwritten words that two of its kernels have") {

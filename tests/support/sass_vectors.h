@@ -1,6 +1,6 @@
 // Instructions that no kernel of the corpus executes, each as a small program with the result that its definition gives.
-// Results are R8, which the program's end stores. Together with the corpus they reach every instruction of the first two
-// tiers.
+// Results are R8, which the program's end stores. Together with the corpus and sass_forms.h they reach every row and every
+// operand form of the first two tiers.
 // Source of the definitions: what the vector instruction of the same name does, one value instead of 32; for branches the
 // operand forms that NVIDIA's disassembler prints.
 #pragma once
@@ -23,7 +23,9 @@ struct SassVector {
 namespace vectors {
 using namespace code;
 constexpr u32 urz = gpu::sass::kUrz;
-constexpr u32 kEqual = 2;
+constexpr u32 kLess = 1, kEqual = 2;
+// Where generic addresses mean shared memory.
+constexpr u32 kSharedWindow = 0x4000'0000;
 
 inline Asm umov(u32 urd, u32 immediate) {
     return Asm(0x882).set(23, 16, urd).set(63, 32, immediate);
@@ -53,6 +55,9 @@ inline Asm lds(u32 rd, u32 offset) {
 }
 inline Asm sts_uniform(u32 ur, u32 rs) {
     return Asm(0x988).set(31, 24, rz).set(39, 32, rs).set(69, 64, ur).set(75, 73, 4).set(91, 91, 1);
+}
+constexpr u32 data_at(u32 offset) {
+    return static_cast<u32>(SmBench::kData) + offset;
 }
 constexpr u32 code_at(u32 word) {
     return static_cast<u32>(SmBench::kCode) + word * 16;
@@ -110,6 +115,40 @@ inline std::vector<SassVector> sass_vectors() {
         {Op::DEPBAR, with_end({mov(8, 3), Asm(0x91a).set(47, 47, 1)}, false), 3},
         {Op::BAR_IR, with_end({mov(8, 4), mov(5, 32 << 16), Asm(0x91d).set(39, 32, 5).set(80, 80, 1).set(89, 87, pt)}, false), 4},
         {Op::BPT, {bpt_trap(), exit()}, 0, true},
+        // Through a handle to the first 16 bytes of the data: the second word.
+        {Op::LDC_UR,
+         with_end({mov(2, data_at(0)), mov(3, 0), mov(4, 0xabcd), stg(2, 4, 4), umov(4, data_at(0) >> 4), umov(5, 1 << 13), mov(5, 4),
+                   Asm(0x582).set(23, 16, 8).set(31, 24, 4).set(71, 64, 5).set(75, 73, 4).set(91, 91, 1)},
+                  false),
+         0xabcd},
+        // A store to UR4 + R6 + 8, both 64-bit.
+        {Op::ST_UR,
+         with_end({umov(4, data_at(0)), umov(5, 0), mov(6, 16), mov(7, 0), mov(9, 1234),
+                   Asm(0x985).set(31, 24, 6).set(39, 32, 9).set(69, 64, 4).set(63, 40, 8).set(72, 72, 1).set(75, 73, 4).set(80, 77, 0x7)
+                       .set(86, 84, 1).set(90, 90, 1).set(91, 91, 1),
+                   mov(2, data_at(0)), mov(3, 0), ldg(8, 2, 24)},
+                  false),
+         1234},
+        // An address in the shared window is shared; P0 becomes a bit of R8.
+        {Op::QSPC_UR,
+         with_end({umov(4, kSharedWindow), umov(5, 0),
+                   Asm(0x9aa).set(23, 16, rz).set(31, 24, rz).set(37, 32, 4).set(63, 40, 20).set(72, 72, 1).set(75, 73, 2).set(83, 81, 0)
+                       .set(91, 91, 1),
+                   Asm(0x803).set(23, 16, 8).set(31, 24, rz).set(39, 32, 0xff)},
+                  false),
+         1},
+        // The active lanes: all but those below 8.
+        {Op::BMOV_B_S,
+         with_end({s2r(4, 0), isetp(0, 4, kLess, 8), exit().guard(0), Asm(0xf55).set(19, 16, 3).set(28, 24, 0x1a),
+                   Asm(0x355).set(23, 16, 8).set(28, 24, 3)},
+                  false),
+         0xffff'ff00},
+        // B4 = B3.
+        {Op::BMOV_S_B,
+         with_end({mov(4, 0x5a5a), Asm(0x356).set(28, 24, 3).set(39, 32, 4), Asm(0xf56).set(19, 16, 3).set(28, 24, 4),
+                   Asm(0x355).set(23, 16, 8).set(28, 24, 4)},
+                  false),
+         0x5a5a},
     };
 }
 
