@@ -21,7 +21,13 @@ using namespace harness;
 constexpr int kSkipped = 77;
 constexpr u64 kBytes = 4096;
 constexpr u32 kCopies = 1000;
+constexpr u32 kRounds = 5;
 constexpr double kBar = 1.3;
+
+u64 median(std::vector<u64> times) {
+    std::sort(times.begin(), times.end());
+    return times[times.size() / 2];
+}
 
 // The few functions of libcuda.so.1 that the peer needs, found at run time (cuda.h: names and signatures).
 class Cuda {
@@ -34,28 +40,33 @@ public:
         int device = 0;
         void *context = nullptr, *stream = nullptr, *host = nullptr;
         u64 target = 0;
+        // A few hundred bytes of each round stay until the program ends.
         if (call<int(unsigned)>("cuInit", 0u) != 0 || call<int(int*, int)>("cuDeviceGet", &device, 0) != 0 ||
             call<int(void**, int)>("cuDevicePrimaryCtxRetain", &context, device) != 0 ||
             call<int(void*)>("cuCtxSetCurrent", context) != 0 || call<int(void**, unsigned)>("cuStreamCreate", &stream, 1u) != 0 ||
             call<int(void**, u64, unsigned)>("cuMemHostAlloc", &host, kBytes, 0u) != 0 ||
             call<int(u64*, u64)>("cuMemAlloc_v2", &target, kBytes) != 0)
             return 0;
+        const auto copy = find<int(u64, const void*, u64, void*)>("cuMemcpyHtoDAsync_v2");
+        const auto wait = find<int(void*)>("cuStreamSynchronize");
+        if (copy == nullptr || wait == nullptr) return 0;
         std::vector<u64> times;
         for (u32 i = 0; i < kCopies; ++i) {
             const auto start = std::chrono::steady_clock::now();
-            if (call<int(u64, const void*, u64, void*)>("cuMemcpyHtoDAsync_v2", target, host, kBytes, stream) != 0 ||
-                call<int(void*)>("cuStreamSynchronize", stream) != 0)
-                return 0;
+            if (copy(target, host, kBytes, stream) != 0 || wait(stream) != 0) return 0;
             times.push_back(static_cast<u64>((std::chrono::steady_clock::now() - start) / std::chrono::nanoseconds(1)));
         }
-        std::sort(times.begin(), times.end());
-        return times[times.size() / 2];
+        return median(std::move(times));
     }
 
 private:
+    template <typename Signature>
+    Signature* find(const char* name) {
+        return reinterpret_cast<Signature*>(dlsym(library_, name));
+    }
     template <typename Signature, typename... Arguments>
     int call(const char* name, Arguments... arguments) {
-        auto* function = reinterpret_cast<Signature*>(dlsym(library_, name));
+        Signature* function = find<Signature>(name);
         return function == nullptr ? -1 : function(arguments...);
     }
     void* library_;
@@ -86,15 +97,26 @@ int run(const std::string& guests) {
         return kSkipped;
     }
     const std::string bytes = record(guests);
-    const hw::Comparison result =
-        hw::compare("copies", [&] { return std::make_unique<trace::Reader>("copies", bytes); }, hw::real_system(), {});
-    const u64 cuda_ns = cuda.measure();
-    if (cuda_ns == 0) throw sim::HostError("the CUDA driver API failed");
-    const double ratio = static_cast<double>(result.real.work_ns) / static_cast<double>(cuda_ns);
-    fmt::print("{} copies of {} bytes: {} ns each through --hw=rm, of them {} ns until the doorbell ({}); {} ns through the CUDA driver "
-               "API: {:.2f} times, bar {:.1f}\n", kCopies, kBytes, result.real.work_ns, result.real.submit_ns,
-               result.equal() ? "equal to the model" : "DIFFERENT from the model", cuda_ns, ratio, kBar);
-    return ratio <= kBar && result.equal() ? 0 : 1;
+    std::vector<u64> rm_times, submit_times, cuda_times;
+    bool equal = true;
+    // By turns; the first round only wakes the GPU up.
+    for (u32 round = 0; round <= kRounds; ++round) {
+        const hw::Comparison result =
+            hw::compare("copies", [&] { return std::make_unique<trace::Reader>("copies", bytes); }, hw::real_system(), {});
+        const u64 cuda_ns = cuda.measure();
+        if (cuda_ns == 0) throw sim::HostError("the CUDA driver API failed");
+        equal = equal && result.equal();
+        if (round == 0) continue;
+        rm_times.push_back(result.real.work_ns);
+        submit_times.push_back(result.real.submit_ns);
+        cuda_times.push_back(cuda_ns);
+    }
+    const u64 rm_ns = median(rm_times), cuda_ns = median(cuda_times);
+    const double ratio = static_cast<double>(rm_ns) / static_cast<double>(cuda_ns);
+    fmt::print("{} rounds of {} copies of {} bytes: {} ns each through --hw=rm, of them {} ns until the doorbell ({}); {} ns through the "
+               "CUDA driver API: {:.2f} times, bar {:.1f}\n", kRounds, kCopies, kBytes, rm_ns, median(submit_times),
+               equal ? "equal to the model" : "DIFFERENT from the model", cuda_ns, ratio, kBar);
+    return ratio <= kBar && equal ? 0 : 1;
 }
 
 }  // namespace

@@ -7,7 +7,8 @@ namespace harness::trace {
 
 namespace {
 
-constexpr u32 kEscRmFree = 41;  // NV_ESC_RM_FREE
+constexpr u32 kEscRmFree = 41;          // NV_ESC_RM_FREE
+constexpr u32 kEscRmMapMemoryDma = 87;  // NV_ESC_RM_MAP_MEMORY_DMA
 
 std::optional<u32> word_at(std::span<const u8> bytes, u64 offset) { return rm::abi::load<u32>(bytes, offset); }
 
@@ -20,6 +21,15 @@ std::span<const u8> bytes_at(const CallRecord& call, u64 address, bool written) 
     return found;
 }
 
+const rm::DriverVersion& version_with(std::string_view struct_name, u64 bytes) {
+    if (rm::struct_bytes(rm::root_version(), struct_name) == bytes) return rm::root_version();
+    for (std::string_view name : rm::version_names()) {
+        const rm::DriverVersion* version = rm::find_version(name).version;
+        if (version != nullptr && rm::struct_bytes(*version, struct_name) == bytes) return *version;
+    }
+    return rm::root_version();
+}
+
 IoctlView view_ioctl(const CallRecord& call) {
     IoctlView out;
     out.request = request_name(call.request);
@@ -28,6 +38,12 @@ IoctlView view_ioctl(const CallRecord& call) {
     if (after.empty()) after = in;  // a recording may leave out what did not change
     if (out.request.status_at) out.status = word_at(after, *out.request.status_at);
     if (out.request.uvm) return out;
+    if (out.request.number == kEscRmMapMemoryDma) {
+        // Younger versions have more before it.
+        constexpr std::string_view kType = "NVOS46_PARAMETERS";
+        if (std::optional<rm::FieldPlace> at = rm::field_place(version_with(kType, after.size()), kType, "status"))
+            out.status = word_at(after, at->offset);
+    }
     if (out.request.number == kEscRmControl) {
         if (auto params = rm::abi::load<rm::abi::NVOS54_PARAMETERS>(in)) {
             out.control = params->cmd;

@@ -7,6 +7,7 @@
 
 #include "guest_harness/trace/names.h"
 #include "guest_harness/trace/trace.h"
+#include "rm/versions.h"
 
 namespace harness::trace {
 
@@ -20,6 +21,8 @@ struct IoctlView {
 };
 
 IoctlView view_ioctl(const CallRecord& call);
+// The version whose struct has this size, 570.144 before all others and when there is none.
+const rm::DriverVersion& version_with(std::string_view struct_name, u64 bytes);
 
 // The bytes [address, address + n) as the driver last read or wrote them in this call; shorter when less is known.
 std::span<const u8> bytes_at(const CallRecord& call, u64 address, bool written);

@@ -8,7 +8,6 @@
 #include "rm/abi/ctrlc36f.h"
 #include "rm/abi/nvos.h"
 #include "rm/abi/uvm_ioctl.h"
-#include "rm/versions.h"
 #include "sim/bits.h"
 
 namespace harness::trace {
@@ -92,14 +91,9 @@ void WorkView::call(const CallRecord& call) {
 // The struct grew in later versions: whichever has this size says where its fields are.
 void WorkView::map_gpu(std::span<const u8> bytes) {
     constexpr std::string_view kType = "NVOS46_PARAMETERS";
-    const rm::DriverVersion* version = &rm::root_version();
-    if (rm::struct_bytes(*version, kType) != bytes.size())
-        for (std::string_view name : rm::version_names()) {
-            const rm::DriverVersion* other = rm::find_version(name).version;
-            if (other != nullptr && rm::struct_bytes(*other, kType) == bytes.size()) version = other;
-        }
+    const rm::DriverVersion& version = version_with(kType, bytes.size());
     const auto field = [&](std::string_view name) -> std::optional<u64> {
-        const std::optional<rm::FieldPlace> place = rm::field_place(*version, kType, name);
+        const std::optional<rm::FieldPlace> place = rm::field_place(version, kType, name);
         if (!place || place->offset + place->bytes > bytes.size()) return std::nullopt;
         u64 value = 0;
         for (u32 i = 0; i < place->bytes; ++i) value |= u64{bytes[place->offset + i]} << (8 * i);
