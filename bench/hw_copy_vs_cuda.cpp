@@ -1,5 +1,5 @@
-// A replayed copy of 4 KiB from host to video memory, from its stores to the copy engine's semaphore being seen, through the raw forwarder of --hw=rm,
-// beside the same copy and wait through the CUDA driver API on the same GPU. Bar: at most 1.3 times its time.
+// A replayed copy of 4 KiB from host to video memory, from its stores to the copy engine's semaphore being seen, through the raw forwarder
+// of --hw=rm, beside the same copy and wait through the CUDA driver API on the same GPU. Bar: at most 1.3 times its time.
 // Usage: bench_hw_copy_vs_cuda DIRECTORY-OF-GUESTS. Exit codes: 0 within the bar, 1 above it, 77 no GPU or no CUDA library.
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "guest_harness/hw/nameless_sink.h"
 #include "guest_harness/hw/queue_side.h"
 #include "guest_harness/hw/run_hw.h"
 #include "guest_harness/hw/session.h"
@@ -39,8 +40,8 @@ void import_on_hardware(const HwOptions& options, const trace::Header& header, c
     for (const std::string& difference : result.uvm_differences) text += "status  " + difference + "\n";
     if (!result.stuck.empty()) text += "stuck  " + result.stuck + "\n";
     if (!session.guard().reason().empty()) text += "stopped  " + session.guard().reason() + "\n";
-    text += fmt::format("RM calls {} of {} and UVM calls {} of {} with the recorded status on {}; {} calls left out; {} submissions not run; "
-                        "unexplained differences {}\n", result.rm.same_status(), result.rm.calls(), result.uvm.same_status(),
+    text += fmt::format("RM calls {} of {} and UVM calls {} of {} with the recorded status on {}; {} calls left out; {} submissions "
+                        "not run; unexplained differences {}\n", result.rm.same_status(), result.rm.calls(), result.uvm.same_status(),
                         result.uvm.calls(), session.hardware().name, result.left_out, result.work_not_run, result.rm.unexplained());
     if (!options.report.empty()) write_whole(options.report, text + ending.text() + "\n");
     print(text + ending.text() + "\n");
@@ -75,13 +76,15 @@ void run_on_hardware(const HwOptions& options, const RunOptions& run, const EndO
     std::unique_ptr<hw::System> system = hw::open_backend(options.backend, run.machine);
     RunOptions recorded = run;
     std::unique_ptr<trace::Recorder> recorder;
+    std::unique_ptr<hw::NamelessSink> nameless;
     if (!options.record.empty()) {
         MachineOptions machine = run.machine;
         machine.driver = hw::shake_hands(*system).driver;  // which the guest hears, and so speaks
         trace::Header header = trace::header_for(machine, "run", options.command);
         header.environment = run.environment;
         recorder = std::make_unique<trace::Recorder>(options.record, header);
-        recorded.sink = recorder.get();
+        nameless = std::make_unique<hw::NamelessSink>(*recorder);
+        recorded.sink = nameless.get();
     }
     const hw::HwRunOutcome result = hw::run_guest_on(std::move(system), recorded, options.abort_after);
     if (recorder) recorder->close();

@@ -36,7 +36,8 @@ const rm::DriverVersion& version_of(const trace::Header& header) {
 class Playback {
 public:
     Playback(const Platform& platform, Waits& waits, const rm::DriverVersion& version, const PlaybackOptions& options)
-        : kernel_(platform.kernel), pci_(platform.pci), waits_(waits), version_(version), options_(options), driver_(platform, kPid, nullptr),
+        : kernel_(platform.kernel), pci_(platform.pci), waits_(waits),
+          version_(version), options_(options), driver_(platform, kPid, nullptr),
           replies_(version), memory_view_(driver_, replies_) {}
 
     PlaybackOutcome run(trace::Reader& reader) {

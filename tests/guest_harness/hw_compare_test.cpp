@@ -10,8 +10,9 @@ namespace harness::hw {
 namespace {
 
 // A guest's trace in memory, on a machine that starts warm.
-std::string record(const std::string& guest, std::vector<std::string> args = {}) {
+std::string record(const std::string& guest, std::vector<std::string> args = {}, const std::string& driver = "570.144") {
     MachineOptions machine;
+    machine.driver = driver;
     machine.boot = rm::BootMode::Warm;
     trace::Writer writer(trace::header_for(machine, "run", {guest}));
     struct Sink final : CrossingSink {
@@ -86,6 +87,14 @@ TEST_CASE("the shipped client's trace is equal on a driver of its version and on
         CHECK(result.bytes > 3 * 128 * 1024);
         CHECK(result.unread_ranges == 0);
     }
+}
+
+TEST_CASE("the work of a client that speaks a younger version is found and compared") {
+    const Comparison result = compare_bytes(record("rm_client", {}, "580.95.05"), model("580.95.05"));
+    INFO(comparison_text(result));
+    CHECK(result.equal());
+    CHECK(result.real.points == 3);
+    CHECK(result.bytes > 3 * 128 * 1024);
 }
 
 TEST_CASE("random pieces of work are equal at every release") {

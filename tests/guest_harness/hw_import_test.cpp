@@ -1,0 +1,39 @@
+// A recording of another machine on --hw: its calls are made again, what must not be forwarded is left out by name.
+#include <doctest/doctest.h>
+
+#include "tests/support/command_line.h"
+
+namespace {
+
+using test_support::Finished;
+using test_support::tu104sim;
+
+}  // namespace
+
+TEST_CASE("an imported recording's calls are made again on a driver, and what is not forwarded is named") {
+    const std::string trace = test_support::scratch_path("hw_import.trace");
+    REQUIRE(tu104sim("import '" TU104SIM_SOURCE_DIR "/tests/guest_harness/data/hopper_excerpt.jsonl' -o '" + trace + "'").exit_code == 0);
+    const Finished done = tu104sim("replay --hw=model '" + trace + "'");
+    INFO(done.out);
+    INFO(done.err);
+    CHECK(done.exit_code == 3);
+    CHECK(done.out.find("left out  hw control NV2080_CTRL_CMD_PERF_BOOST") != std::string::npos);
+    CHECK(done.out.find("unexplained differences 0") != std::string::npos);
+    CHECK(done.out.find("after the release nothing is held") != std::string::npos);
+}
+
+TEST_CASE("companions and faults are not for a driver") {
+    const std::string trace = "'" TU104SIM_SOURCE_DIR "/seeds/replay/rm_client.trace'";
+    const Finished companions = tu104sim("replay --hw=model --companions '" TU104SIM_SOURCE_DIR "/examples/companions' " + trace);
+    CHECK(companions.exit_code == 2);
+    CHECK(companions.err.find("--companions is for --hw=cuda") != std::string::npos);
+    CHECK(tu104sim("run --hw=cuda -- ./guest").exit_code == 2);
+    const Finished late = tu104sim("replay --hw=model '" TU104SIM_SOURCE_DIR "/seeds/replay/rm_client_late_interrupts.trace'");
+    CHECK(late.exit_code == 2);
+    CHECK(late.err.find("not for real hardware") != std::string::npos);
+}
+
+TEST_CASE("a corpus on hardware needs companions, and a backend that runs kernels") {
+    CHECK(tu104sim("corpus --hw=rm /tmp").exit_code == 2);
+    CHECK(tu104sim("corpus --hw=cuda /tmp").exit_code == 2);
+}
