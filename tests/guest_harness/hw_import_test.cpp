@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/support/command_line.h"
+#include "tests/support/trace_samples.h"
 
 namespace {
 
@@ -14,23 +15,23 @@ TEST_CASE("an imported recording's calls are made again on a driver, and what is
     const std::string trace = test_support::scratch_path("hw_import.trace");
     REQUIRE(tu104sim("import '" TU104SIM_SOURCE_DIR "/tests/guest_harness/data/hopper_excerpt.jsonl' -o '" + trace + "'").exit_code == 0);
     const Finished done = tu104sim("replay --hw=model '" + trace + "'");
-    INFO(done.out);
-    INFO(done.err);
+    INFO(done.output);
+    INFO(done.errors);
     CHECK(done.exit_code == 3);
-    CHECK(done.out.find("left out  hw control NV2080_CTRL_CMD_PERF_BOOST") != std::string::npos);
-    CHECK(done.out.find("unexplained differences 0") != std::string::npos);
-    CHECK(done.out.find("after the release nothing is held") != std::string::npos);
+    CHECK(done.output.find("left out  hw control NV2080_CTRL_CMD_PERF_BOOST") != std::string::npos);
+    CHECK(done.output.find("unexplained differences 0") != std::string::npos);
+    CHECK(done.output.find("after the release nothing is held") != std::string::npos);
 }
 
 TEST_CASE("companions and faults are not for a driver") {
     const std::string trace = "'" TU104SIM_SOURCE_DIR "/seeds/replay/rm_client.trace'";
     const Finished companions = tu104sim("replay --hw=model --companions '" TU104SIM_SOURCE_DIR "/examples/companions' " + trace);
     CHECK(companions.exit_code == 2);
-    CHECK(companions.err.find("--companions is for --hw=cuda") != std::string::npos);
+    CHECK(companions.errors.find("--companions is for --hw=cuda") != std::string::npos);
     CHECK(tu104sim("run --hw=cuda -- ./guest").exit_code == 2);
     const Finished late = tu104sim("replay --hw=model '" TU104SIM_SOURCE_DIR "/seeds/replay/rm_client_late_interrupts.trace'");
     CHECK(late.exit_code == 2);
-    CHECK(late.err.find("not for real hardware") != std::string::npos);
+    CHECK(late.errors.find("not for real hardware") != std::string::npos);
 }
 
 TEST_CASE("a corpus on hardware needs companions, and a backend that runs kernels") {
