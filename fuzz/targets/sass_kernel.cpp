@@ -1,7 +1,7 @@
 // A kernel of any instruction words on a flat memory, for a bounded number of instructions. The input's first word
-// chooses the block (bits 0 to 4: lanes less one), the grid (bits 8 to 9) and shared memory (bit 16); then instruction
-// words. The kernel runs twice, with this host's widest vector loops and with the portable ones: everything that can be
-// seen must be the same.
+// chooses the block (bits 0 to 4: lanes less one), the grid (bits 8 to 9), shared memory (bit 16) and whether it is watched
+// (bit 24); then instruction words. The kernel runs twice, with this host's widest vector loops and with the portable
+// ones: everything that can be seen must be the same, registers of a watched kernel, too.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -20,6 +20,23 @@ namespace sm = gpu::sm;
 constexpr u64 kCode = 0x1'0000, kData = 0x20'0000, kBank = 0x30'0000;
 constexpr u32 kCodeBytes = 8192, kDataBytes = 16384, kBankBytes = 1024;
 constexpr u64 kInstructions = 2000;
+constexpr u32 kRegisters = 128;
+
+// Registers and predicates as blocks leave them, and of the warp that trapped.
+struct Registers final : sm::GridObserver {
+    DigestBuilder digest;
+    void on_block_end(const sm::Cta& block) override {
+        for (const sm::Warp& warp : block.warps) note(warp);
+    }
+    void after(const sm::Step& step) override {
+        if (step.trapped) note(step.warp);
+    }
+    void note(const sm::Warp& warp) {
+        digest.add_bytes({reinterpret_cast<const u8*>(&warp.regs[0]), kRegisters * sizeof(sm::Row)});
+        for (u32 lanes : warp.preds) digest.add_u64(lanes);
+        for (u32 value : warp.uniform) digest.add_u64(value);
+    }
+};
 
 struct StillClock final : sm::SmClock {
     u64 global_timer_ns() const override { return 0; }
@@ -40,9 +57,10 @@ struct Bench {
         u64 instructions = 0;
         std::string trap;
         Digest128 data;
+        Digest128 registers;  // when watched
         friend bool operator==(const Result&, const Result&) = default;
     };
-    Result run(const sm::KernelLaunch& launch, std::span<const u8> words) {
+    Result run(const sm::KernelLaunch& launch, std::span<const u8> words, bool watched) {
         std::fill(code.begin(), code.end(), u8{0});
         std::copy(words.begin(), words.end(), code.begin());
         for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<u8>(i * 7 + i / 256);
@@ -51,12 +69,15 @@ struct Bench {
         for (std::size_t at = 0x160; at + 8 <= bank.size(); at += 8)
             for (std::size_t i = 0; i < 8; ++i) bank[at + i] = static_cast<u8>(kData >> (8 * i));
         cache.clear();
+        Registers registers;
         sm::GridRun grid(launch, memory, cache, clock);
+        if (watched) grid.add_observer(registers);
         Result result;
         result.state = grid.run(kInstructions);
         result.instructions = grid.instructions();
         if (result.state == sm::GridState::Trapped) result.trap = grid.trap().describe();
         result.data = digest_bytes(data);
+        if (watched) result.registers = registers.digest.finish();
         return result;
     }
 };
@@ -76,15 +97,22 @@ void run_sass_kernel(std::span<const u8> input) {
     launch.local_low_bytes = 512;
     launch.shared_window = u64{0x7F} << 32;
     launch.local_window = u64{0x7E} << 32;
-    launch.registers = 128;
+    launch.registers = kRegisters;
     launch.banks[0] = {kBank, kBankBytes};
     FUZZ_CHECK(sm::check_launch(launch).empty());
     const std::span<const u8> words =
         input.subspan(kHead, std::min<std::size_t>(input.size() - kHead, kCodeBytes) / 16 * 16);
-    const Bench::Result one = portable.run(launch, words);
-    const Bench::Result other = widest.run(launch, words);
+    const bool watched = (input[3] & 1) != 0;
+    const Bench::Result one = portable.run(launch, words, watched);
+    const Bench::Result other = widest.run(launch, words, watched);
     FUZZ_CHECK(one == other);
-    if (noting_outcomes()) note_outcome(one.data);
+    if (!noting_outcomes()) return;
+    note_outcome(one.data);
+    note_text(one.trap);
+    const Bench::Result seen = watched ? one : portable.run(launch, words, true);
+    // Watching changes nothing; only where a run is cut short it may have come to another place.
+    FUZZ_CHECK(one.state == sm::GridState::Running || (seen.data == one.data && seen.trap == one.trap));
+    note_outcome(seen.registers);
 }
 
 }  // namespace fuzz
