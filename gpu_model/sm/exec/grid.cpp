@@ -327,7 +327,7 @@ u64 GridRun::run_straight(Slot* slot, u64 most) {
     Exec& x = exec_;
     const u64 in_page = (page_->base + CodePage::kBytes - x.pc) / sass::kWordBytes;
     const u64 to_stop = x.stop_pc > x.pc ? (x.stop_pc - x.pc - 1) / sass::kWordBytes + 1 : 1;
-    Slot* const end = slot + std::min({most, in_page, to_stop});
+    Slot* end = slot + std::min({most, in_page, to_stop});
     Slot* const begin = slot;
     const u32 register_limit = launch_.registers, active = x.active;
     x.completed = 0;
@@ -337,8 +337,12 @@ u64 GridRun::run_straight(Slot* slot, u64 most) {
             if (!slot->skippable || x.lanes != 0) break;
         } else if (x.lanes != 0) {
             slot->run(x, *slot);
-            if (x.event != Event::None) [[unlikely]]
-                return static_cast<u64>(slot - begin) + 1;
+            if (x.event != Event::None) [[unlikely]] {
+                if (x.event == Event::Trap) return static_cast<u64>(slot - begin) + 1;
+                x.event = Event::None;
+                x.stop_pc = next_ready_pc(*x.warp);
+                end = slot + 1;
+            }
         }
         x.pc += sass::kWordBytes;
         ++slot;
@@ -433,7 +437,10 @@ u8* GridRun::find_page(u64 va, bool for_write) {
 }
 
 void GridRun::code_changed(u64 va, u64 bytes) {
-    if (code_.drop(va, bytes)) page_ = nullptr;
+    if (!code_.drop(va, bytes)) return;
+    page_ = nullptr;
+    // Straight code must be looked up again.
+    if (exec_.event == Event::None) exec_.event = Event::Switch;
 }
 
 bool GridRun::read_constant(u32 bank_index, u64 offset, std::span<u8> out) {

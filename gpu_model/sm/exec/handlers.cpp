@@ -61,10 +61,10 @@ constexpr bool kStraight[sass::kOpCount] = {
 };
 #undef SASS
 
-// Whether GridRun may run the instruction in a stretch of straight code. A store to global memory may change code.
+// Whether GridRun may run the instruction in a stretch of straight code.
 bool runs_straight(const Slot& slot, bool usual) {
     const bool never = slot.guard.index == sass::kPt && slot.guard.flip != 0;
-    if (slot.uniform || never || slot.in.op == sass::Op::STG) return false;
+    if (slot.uniform || never) return false;
     return usual || kStraight[static_cast<std::size_t>(slot.in.op)];
 }
 
@@ -122,7 +122,10 @@ void prepare(Slot& slot, LaneTarget target) {
     const sass::Word word = in.word;
     slot.run = handler_of(in.op, target);
     const Handler usual = usual_form(in, target);
-    if (usual != nullptr) slot.run = usual;
+    if (usual != nullptr) {
+        slot.run = usual;
+        slot.modifiers = usual_modifiers(in);
+    }
     slot.uniform = in.row().uniform();
     slot.guard = {in.guard, in.guard_not ? ~u32{0} : 0};
     slot.skippable = !slot.uniform && slot.guard.index != sass::kPt;

@@ -35,6 +35,14 @@ struct Slot {
         u16 d = 0, a = 0, b = 0, c = 0;
     };
     Rows rows;
+    // Modifiers that usual forms read each time, taken out of the word once.
+    struct Modifiers {
+        bool is_signed = false;  // ISETP, IMAD.WIDE
+        u8 compare = 0;          // ISETP
+        u8 bool_op = 0;
+        u8 left = 0;  // rotation by SHF
+    };
+    Modifiers modifiers;
     u64 constant_epoch = 0;             // the launch whose constant is in `row`
     Row row{};                          // immediate, or constant
 };

@@ -208,4 +208,25 @@ Handler usual_form(const sass::Instruction& in, LaneTarget target) {
     }
 }
 
+Slot::Modifiers usual_modifiers(const sass::Instruction& in) {
+    Slot::Modifiers modifiers;
+    switch (in.op) {
+        case Op::ISETP:
+            modifiers.compare = static_cast<u8>(in.mod<Mod::CmpInt>());
+            modifiers.bool_op = static_cast<u8>(in.mod<Mod::BoolOp>());
+            [[fallthrough]];
+        case Op::IMAD_WIDE:
+            modifiers.is_signed = in.mod<Mod::Unsigned>() != 0;  // the modifier's name is that of its value 0
+            break;
+        case Op::SHF: {
+            const u32 left = in.mod<Mod::ShiftDir>() != 0 ? 0 - in.immediate : in.immediate;
+            modifiers.left = left & 31;
+            break;
+        }
+        default:
+            break;
+    }
+    return modifiers;
+}
+
 }  // namespace gpu::sm

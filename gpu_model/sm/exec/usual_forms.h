@@ -8,5 +8,7 @@ namespace gpu::sm {
 
 // nullptr: the word is not of a usual form.
 Handler usual_form(const sass::Instruction& in, LaneTarget target);
+// Of an instruction that is of a usual form.
+Slot::Modifiers usual_modifiers(const sass::Instruction& in);
 
 }  // namespace gpu::sm
