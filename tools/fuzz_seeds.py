@@ -144,6 +144,28 @@ def trace_seeds(seeds, program):
             path = os.path.relpath(pathlib.Path(program).resolve().parent / "guests" / guest, ROOT)
             subprocess.run([program, "run", *more, "--record", out, "--", path], check=False, capture_output=True, cwd=ROOT)
             seeds.add("trace", name, out.read_bytes(), " ".join(("tu104sim run", *more, guest)))
+            if name == "mapped":  # whole: with its closing record and the digests in it
+                text = subprocess.run([program, "show", "--text", out], check=True, capture_output=True).stdout
+                seeds.add("trace_text", name, text, " ".join(("tu104sim run", *more, guest)))
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "a.trace"
+        recording = "tests/guest_harness/data/hopper_excerpt.jsonl"
+        subprocess.run([program, "import", ROOT / recording, "--gpu", "as-recorded", "-o", out], check=True, capture_output=True)
+        seeds.add("trace", "imported", out.read_bytes(), f"tu104sim import {recording}")
+        texts = [subprocess.run([program, "show", "--text", path], check=True, capture_output=True, text=True).stdout
+                 for path in (out, *(ROOT / f"seeds/replay/{name}.trace" for name in ("rm_client", "rm_client_stopped", "unknown_calls")))]
+    seeds.add("trace_text", "every_kind", every_kind(texts).encode(), f"{recording} and seeds/replay: the shortest event of each kind, as text")
+
+
+def every_kind(texts):
+    """The first header, then the shortest event of each kind and kind of call."""
+    shortest = {}
+    for text in texts:
+        for event in text.split("\nclosing {")[0].split("\nevent {")[1:]:
+            kind = event.split()[0], *re.findall(r'kind: "\w+"|unfinished|extents', event)[:3]
+            if kind not in shortest or len(event) < len(shortest[kind]):
+                shortest[kind] = event
+    return "\nevent {".join([texts[1].split("\nevent {")[0], *(shortest[kind] for kind in sorted(shortest))]) + "\n"
 
 
 def method_words():
