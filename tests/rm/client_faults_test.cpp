@@ -1,7 +1,10 @@
 // Planned faults, each to its end: what the driver says and what the client sees when the hardware fails.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "gpu_model/engine/method_table.h"
+#include "guest_harness/fault_plan.h"
 #include "rm/abi/xid.h"
 #include "tests/support/channel_client.h"
 
@@ -201,4 +204,18 @@ TEST_CASE("P23: all ones at step n of a mapping: a directory entry is a bus erro
     }
     CHECK(steps > 0);
     CHECK(bus_errors >= 2);  // each n twice
+}
+
+// A new point is a new way to fail: here stands who shows what its end looks like.
+TEST_CASE("every fault point has a scenario that shows what it ends in") {
+    constexpr std::string_view kShown[] = {
+        "pci.lost", "pci.read_ones", "pci.slow", "dma.flip", "intr.drop", "intr.late", "mmu.pte_flip", "vram.ecc", "host.stuck",
+        "gsp.silent", "gsp.halt",
+        "gsp.core_switch",  // client_suspend_test.cpp
+    };
+    for (const harness::FaultPointRow& row : harness::fault_points()) {
+        CAPTURE(row.name);
+        CHECK(std::count(std::begin(kShown), std::end(kShown), row.name) == 1);
+    }
+    CHECK(harness::fault_points().size() == std::size(kShown));
 }
