@@ -31,7 +31,7 @@ private:
     std::unique_ptr<harness::Machine> machine_;
     StateList states_;
     std::optional<Undo> clean_;
-    Snapshot clean_snapshot_;  // self-tests only: names the fields that did not come back
+    Snapshot clean_snapshot_;  // where outcomes are noted: names the fields that differ
     Digest128 clean_digest_;
 };
 
