@@ -38,7 +38,7 @@ std::string track_name(const JournalRecord& record) {
 }
 
 // The word of a record that says which begun work it ends (Journal::begin). Empty: none of that kind.
-std::string_view number_of(std::string_view record) {
+std::string_view ending_word(std::string_view record) {
     if (record == "rpc_reply") return "seq_num";
     if (record == "ce_launch") return "engine";
     if (record == "kernel_launch") return "chid";
@@ -69,7 +69,7 @@ void Timeline::on_record(const JournalRecord& record, std::span<const u8> payloa
     slice.name = record.type->name;
     slice.begin = slice.end = record.time;
     if (slice.name == "rpc_request") return;  // its reply is the slice
-    if (std::string_view number = number_of(slice.name); !number.empty()) {
+    if (std::string_view number = ending_word(slice.name); !number.empty()) {
         auto begun = begun_.find({record.type->id, word(record, number)});
         if (begun != begun_.end()) {
             slice.begin = begun->second;
