@@ -50,18 +50,18 @@ std::string function_text(const Cubin& cubin, u32 symbol) {
     return fmt::format("function: {}({:#x})", name, symbol);
 }
 
-// KPARAM_INFO: index, ordinal and offset, then packed: 31:18 size in bytes, 17 in a constant bank, 16:12 bank,
-// 11:8 address space and 7:0 alignment of what a pointer points to.
+// KPARAM_INFO: index, ordinal and offset, then packed: 31:18 size in bytes, 17 in shared memory instead of a constant bank,
+// 16:12 bank, 11:8 address space and 7:0 alignment of what a pointer points to. Guess: what a set bit 17 means.
 std::string parameter_text(const CubinAttribute& attribute) {
     const u32 places = *word_at(attribute, 1), packed = *word_at(attribute, 2);
-    constexpr u32 half = 0xffff, half_shift = 16, size_shift = 18, bank_flag = 17, bank_shift = 12, bank_mask = 0x1f;
+    constexpr u32 half = 0xffff, half_shift = 16, size_shift = 18, shared_flag = 17, bank_shift = 12, bank_mask = 0x1f;
     constexpr u32 space_shift = 8, space_mask = 0xf, alignment_mask = 0xff;
     return fmt::format(
         "Index : {:#x} Ordinal : {:#x} Offset : {:#x} Size : {:#x} Pointee's logAlignment : {:#x} Space : {:#x} "
         "cbank : {:#x} Parameter Space : {}",
         *word_at(attribute, 0), places & half, places >> half_shift, packed >> size_shift, packed & alignment_mask,
         packed >> space_shift & space_mask, packed >> bank_shift & bank_mask,
-        (packed >> bank_flag & 1) != 0 ? "CBANK" : "SMEM");
+        (packed >> shared_flag & 1) != 0 ? "SMEM" : "CBANK");
 }
 
 // Of each indirect branch: its offset, a word unused here, the number of its targets, the targets.

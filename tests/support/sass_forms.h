@@ -36,9 +36,13 @@ constexpr u32 b_constant = 0x40, c_constant = 0x50;
 struct Values {
     u32 a, b, c;  // of doubles the high words; low words are zero
 };
-constexpr Values values_of(gpu::sass::Immediate kind) {
+inline Values values_of(const OpcodeRow& row) {
     using gpu::sass::Immediate;
-    switch (kind) {
+    // A mask within the word, a product with a high half, a division that needs its slow path.
+    if (row.id == "BMSK" || row.id == "UBMSK") return {5, 11, 0};
+    if (row.id == "IMAD_HI") return {0x1234'5678, 0x4000'0001, 0x09ab'cdef};
+    if (row.id == "FCHK") return {0x3fc0'0000, 0, 0};
+    switch (row.immediate) {
         case Immediate::F32:
             return {0x3fc0'0000, 0x4010'0000, 0xc070'0000};
         case Immediate::F64:
@@ -57,6 +61,11 @@ inline bool has(const OpcodeRow& row, Operand operand) {
 }
 inline bool has(const OpcodeRow& row, Mod mod) {
     return std::find(row.modifiers.begin(), row.modifiers.end(), mod) != row.modifiers.end();
+}
+
+// Whether the operands are doubles, each the high word of its value. An immediate source of F2I and FRND is, too.
+inline bool has_doubles(const OpcodeRow& row) {
+    return row.immediate == gpu::sass::Immediate::F64 || row.id == "F2I_64" || row.id == "FRND_64";
 }
 
 // Modifiers and predicates that make the operation one that depends on its operands.
@@ -87,7 +96,7 @@ inline Asm uldc(u32 urd, u32 offset) {
 }
 
 inline Asm word_of(const OpcodeRow& row, u32 form, bool bindless) {
-    const Values v = values_of(row.immediate);
+    const Values v = values_of(row);
     const bool uniform = row.uniform();
     // The second source of an addition that has no third one stays in bits 63:32.
     const bool only_b = has(row, Operand::fE) || has(row, Operand::hE);
@@ -123,8 +132,8 @@ inline Asm word_of(const OpcodeRow& row, u32 form, bool bindless) {
 
 // Operands everywhere, the word, and its results to memory.
 inline std::vector<Word> program_of(const OpcodeRow& row, Asm word) {
-    const bool doubles = row.immediate == gpu::sass::Immediate::F64;
-    const Values v = values_of(row.immediate);
+    const bool doubles = has_doubles(row);
+    const Values v = values_of(row);
     std::vector<Word> words;
     const auto pair = [&](u32 vector, u32 scalar, u32 value) {
         const u32 low = doubles ? 0 : value, high = doubles ? value : 0;
@@ -159,8 +168,8 @@ inline std::vector<Word> program_of(const OpcodeRow& row, Asm word) {
 
 // What bank 0 holds at b_constant and c_constant.
 inline void fill_bank(const OpcodeRow& row, SmBench& bench) {
-    const bool doubles = row.immediate == gpu::sass::Immediate::F64;
-    const Values v = values_of(row.immediate);
+    const bool doubles = has_doubles(row);
+    const Values v = values_of(row);
     const auto put = [&](u32 offset, u32 value) {
         for (u32 i = 0; i < 4; ++i) bench.bank[offset + i] = static_cast<u8>(value >> (8 * i));
     };

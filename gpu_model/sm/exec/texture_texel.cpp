@@ -289,6 +289,25 @@ TexelValue TextureUnit::swizzle(const std::array<u32, 4>& components) const {
     return out;
 }
 
+namespace {
+
+// A number from -1 to 1 as a count of 1 / (2^bits - 1): four more bits of it count, and halves go towards zero.
+i64 normalized_bits(double number, u32 bits) {
+    const u32 counted = bits + 4;
+    const i64 one = i64{1} << counted, magnitude = static_cast<i64>(std::abs(number) * static_cast<double>(one));
+    const i64 result = (magnitude * unorm_max(bits) + one / 2 - 1) >> counted;
+    return number < 0 ? -result : result;
+}
+
+// The first bits of a NaN. Guess: one that has none of them becomes quiet.
+u64 half_nan(u32 bits) {
+    constexpr u32 sign_shift = 16, fraction_shift = 13, fraction = 0x3ff, quiet = 0x200;
+    const u32 kept = bits >> fraction_shift & fraction;
+    return (bits & kSign32) >> sign_shift | kF16.infinity() | (kept != 0 ? kept : quiet);
+}
+
+}  // namespace
+
 std::array<u8, 16> pack_texel(const Texture& texture, const TexelValue& value) {
     std::array<u8, 16> bytes{};
     u32 at = 0;
@@ -299,21 +318,15 @@ std::array<u8, 16> pack_texel(const Texture& texture, const TexelValue& value) {
         const bool number = real == real;
         u64 packed = value[i];
         switch (texture.types[i]) {
-            case TexelType::UNORM: {
-                const double scaled =
-                    (number ? std::clamp(real, 0.0, 1.0) : 0.0) * static_cast<double>(unorm_max(bits));
-                packed = static_cast<u64>(std::floor(scaled + 0.5));
+            case TexelType::UNORM:
+                packed = static_cast<u64>(normalized_bits(number ? std::clamp(real, 0.0, 1.0) : 0.0, bits));
                 break;
-            }
-            case TexelType::SNORM: {
-                const double scaled =
-                    (number ? std::clamp(real, -1.0, 1.0) : 0.0) * static_cast<double>(snorm_max(bits));
-                packed = static_cast<u64>(static_cast<i64>(std::floor(scaled + 0.5)));
+            case TexelType::SNORM:
+                packed = static_cast<u64>(normalized_bits(number ? std::clamp(real, -1.0, 1.0) : 0.0, bits - 1));
                 break;
-            }
             case TexelType::FLOAT:
                 if (bits == kHalfBits)
-                    packed = number ? soft::convert(kF32, kF16, value[i], Round::Nearest) : u64{0x7fff};
+                    packed = number ? soft::convert(kF32, kF16, value[i], Round::Zero) : half_nan(value[i]);
                 break;
             case TexelType::UINT:
                 if (bits < kSingleBits) packed = std::min<u64>(packed, static_cast<u64>(unorm_max(bits)));
