@@ -43,7 +43,8 @@ struct Comparison {
     std::map<std::string, sim::Unmodelled::Entry, std::less<>> unmodelled;
     std::string work_text;   // what the work became, where no driver was asked; empty: it went there as it was
 
-    bool equal() const;
+    bool same() const;      // what the two did and answered
+    bool equal() const;     // and the real side gave everything back
     int exit_code() const;  // 0 equal, 1 different, 3 refused
 };
 

@@ -91,7 +91,7 @@ public:
             ++out_.play.events_played;
         }
         for (auto& [handle, channel] : channels_) {
-            if (!channel->idle()) channel->release_waits();
+            finish(*channel);
             out_.counts.copies += channel->counts().copies;
             out_.counts.semaphores += channel->counts().semaphores;
             out_.counts.inline_transfers += channel->counts().inline_transfers;
@@ -114,6 +114,16 @@ private:
         bool plain = false;     // of a class whose memory is only what is stored to it
         bool queued = false;    // in stored_
     };
+
+    // Memory is taken away next: what is still under way ends first, waits that nobody satisfies among it.
+    void finish(StreamWork& channel) {
+        if (channel.idle()) return;
+        channel.release_waits();
+        const u64 start = options_.clock ? options_.clock() : 0;
+        constexpr u64 kLimitNs = 2'000'000'000, kLimitRounds = 1000;
+        for (u64 round = 0; !channel.idle(); ++round)
+            if (options_.clock ? options_.clock() - start > kLimitNs : round > kLimitRounds) return;
+    }
 
     void stop(std::string why) {
         if (!out_.play.stopped.empty()) return;
