@@ -377,6 +377,38 @@ def kernel_seeds(seeds):
                 break
 
 
+def tour_seeds(seeds):
+    """Kernels in a straight line: what compiled code does with registers, one word of each form and modifiers, then the logic functions."""
+    pipes = {}  # (operation, form) to pipe
+    for row in re.finditer(r"^SASS\(\w+, *\"[^\"]+\", *(0x[0-9a-f]+), *([F0-9|]+), .*, (\w+)\)", (ROOT / "gpu_model/sm/isa/sm75.def").read_text(), re.M):
+        for form in row[2].split("|"):
+            pipes[int(row[1], 16), int(form[1:])] = row[3]
+    registers_only = {"Fma", "Fp64", "Half", "Int", "Tensor", "Udp", "Xu"}
+    control, always = 0x000FE200 << 32, 7 << 12
+    words = {}
+    for name, cubin in sorted(packed_files(KERNELS).items()):
+        for _, code in text_sections(cubin):
+            for at in range(0, len(code) - 15, 16):
+                low, high = struct.unpack_from("<QQ", code, at)
+                if pipes.get((low & 0x1FF, low >> 9 & 7)) not in registers_only:
+                    continue
+                modifiers = 0 if low & 0x1FF == 0x12 else high >> 8 & 0x1FFFFFF  # LOP3's functions follow below
+                shape = low & 0xFFF, modifiers
+                words.setdefault(shape, (low & ~0xF000 | always, high & (1 << 41) - 1 | control))
+    move = [(value << 32 | register << 16 | 0x7802, 0x000FCA00_00000F00)
+            for register, value in ((i, (i + 1) * 0x9E3779B1 & 0xFFFFFFFF) for i in range(24))]
+    leave = (0x794D, 0x000FEA00_03800000)
+
+    def kernel(body):
+        return bytes([31, 0, 1, 1]) + b"".join(struct.pack("<QQ", *word) for word in (*move, *body, leave))
+    body, each = [words[shape] for shape in sorted(words)], 160
+    for i in range(0, len(body), each):
+        seeds.add("sass_kernel", f"tour{i // each}", kernel(body[i:i + each]), f"{KERNELS}, one word of each form and modifiers")
+    logic = [(4 << 32 | 3 << 24 | 24 + i % 96 << 16 | 0x7212, 0x000FE200_078E0000 | i << 8 | 5) for i in range(256)]
+    for i, part in enumerate((logic[:86], logic[86:171], logic[171:])):
+        seeds.add("sass_kernel", f"logic{i}", kernel(part), HERE)
+
+
 def firmware_seeds(seeds):
     def element(function, payload, slots=0, flags=2):
         rpc = struct.pack("<8I", 0x03000000, 0x43505256, 32 + len(payload), function, 0xFFFFFFFF, 0xFFFFFFFF, 0, 0)
@@ -460,6 +492,7 @@ def main():
     work_seeds(seeds)
     page_table_seeds(seeds)
     kernel_seeds(seeds)
+    tour_seeds(seeds)
     firmware_seeds(seeds)
     plan_seeds(seeds)
     device_seeds(seeds)
