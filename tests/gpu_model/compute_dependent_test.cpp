@@ -98,6 +98,13 @@ TEST_CASE("what is wrong with a dependent QMD ends the channel after the first g
         REQUIRE(bench.gr.bench.errors.size() == 1);
         CHECK(bench.last_stop() == "QMD IS_QUEUE = 0x1 is not modelled");
     }
+    SUBCASE("the need of a scheduling PCAS of its own") {
+        bench.make(1, kSecondRelease, std::nullopt).set(REQUIRE_SCHEDULING_PCAS, 1);
+        bench.start();
+        bench.gr.bench.run();
+        REQUIRE(bench.gr.bench.errors.size() == 1);
+        CHECK(bench.last_stop() == "QMD REQUIRE_SCHEDULING_PCAS = 0x1 is not modelled");
+    }
     SUBCASE("no memory at its address") {
         DependentBench::point_at(bench.made[0], 0x1'0000);
         bench.start();

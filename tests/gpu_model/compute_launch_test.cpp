@@ -195,7 +195,7 @@ TEST_CASE("each wrong field of a QMD is refused by its own check") {
 
 TEST_CASE("a QMD that asks for what nobody models is refused by the field's name") {
     using enum QmdField;
-    for (QmdField field : {IS_QUEUE, REQUIRE_SCHEDULING_PCAS, QMD_MAJOR_VERSION, QMD_VERSION}) {
+    for (QmdField field : {IS_QUEUE, ADD_TO_HEAD_OF_QMD_GROUP_LINKED_LIST, QMD_MAJOR_VERSION, QMD_VERSION}) {
         LaunchBench bench;
         bench.store_program();
         bench.qmd.set(field, 1);
@@ -204,6 +204,30 @@ TEST_CASE("a QMD that asks for what nobody models is refused by the field's name
         CHECK(gpu::regs::NV_PGRAPH_INTR_CLASS_ERROR::get(bench.gr.bench.errors[0].info) == 1);
         CHECK(bench.last_stop().find(row_of(field).name) != std::string::npos);
     }
+}
+
+TEST_CASE("a QMD that requires a scheduling PCAS runs on one") {
+    LaunchBench bench;
+    bench.store_program();
+    bench.qmd.set(QmdField::REQUIRE_SCHEDULING_PCAS, 1);
+    bench.launch();
+    CHECK(bench.gr.bench.errors.empty());
+    CHECK(bench.stored());
+}
+
+TEST_CASE("a trap handler is listed when a kernel would enter it, and the kernel stops as without one") {
+    LaunchBench bench;
+    bench.gr.bench.submit(bench.gr.channel, inc(1, SET_TRAP_HANDLER_A, {hi(bench.code.va), lo(bench.code.va)}));
+    const auto& unmodelled = bench.gr.bench.kernel.unmodelled();
+    bench.store_program();
+    bench.launch();
+    CHECK(bench.gr.bench.errors.empty());
+    CHECK(unmodelled.entries().empty());
+    bench.program({code::bpt_trap(), code::exit()});
+    bench.launch();
+    REQUIRE(bench.gr.bench.errors.size() == 1);
+    CHECK(bench.last_stop().find("BREAKPOINT") != std::string::npos);
+    CHECK(unmodelled.entries().count("method C5C0 SET_TRAP_HANDLER_A") == 1);
 }
 
 TEST_CASE("SET_RENDER_ENABLE decides about a launch") {

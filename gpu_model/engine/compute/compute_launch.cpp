@@ -70,7 +70,7 @@ MethodResult Compute::schedule_grid(Call& call) {
                                         qmd_va,
                                         {window(SET_SHADER_SHARED_MEMORY_WINDOW_A, SET_SHADER_SHARED_MEMORY_WINDOW_B),
                                          window(SET_SHADER_LOCAL_MEMORY_WINDOW_A, SET_SHADER_LOCAL_MEMORY_WINDOW_B),
-                                         textures},
+                                         textures, window(SET_TRAP_HANDLER_A, SET_TRAP_HANDLER_B)},
                                         trapped(call)};
     MmuFault mmu_fault;
     QmdError error;

@@ -57,7 +57,10 @@ bool GridLauncher::load_qmd(Job& job, MmuFault& fault) {
 }
 
 std::optional<QmdError> GridLauncher::find_wrong(const Job& job) {
-    const std::optional<QmdError> wrong = check_qmd(job.qmd, job.windows);
+    std::optional<QmdError> wrong = check_qmd(job.qmd, job.windows);
+    // SEND_SIGNALING_PCAS_B is a scheduling PCAS. What a QMD that needs one does when another QMD names it is not public.
+    constexpr QmdField needs_pcas = QmdField::REQUIRE_SCHEDULING_PCAS;
+    if (!wrong && job.dependent && job.qmd.get(needs_pcas) != 0) wrong = QmdError{needs_pcas, 1, 0, {}};
     if (!wrong) return std::nullopt;
     parts_.kernel.journal().append(records::qmd_refused, parts_.kernel.now(),
                                    {job.chid, job.qmd_va, row_of(wrong->field).lo, wrong->value, wrong->sked_bit});
@@ -170,6 +173,9 @@ void GridLauncher::trapped(Job& job) {
         parts_.mmu.report_fault(job.fault);
         return;
     }
+    // What a warp's trap handler finds and how it returns is not public: the warp stops as without one.
+    if (!faulted && job.windows.trap_handler != 0)
+        parts_.kernel.unmodelled().refused("method C5C0 SET_TRAP_HANDLER_A", parts_.kernel.now(), "a handler to enter");
     if (trap.reason == sm::TrapReason::UNMODELLED)
         parts_.kernel.unmodelled().refused("sm_75 " + trap.detail, parts_.kernel.now());
     if (faulted) {
@@ -405,6 +411,7 @@ void GridLauncher::Job::visit(sim::StateVisitor& visitor) {
     visitor.field("texture_header_max", windows.textures.header_max);
     visitor.field("samplers", windows.textures.samplers);
     visitor.field("sampler_max", windows.textures.sampler_max);
+    visitor.field("trap_handler", windows.trap_handler);
     visitor.field("instance_aperture", space.instance.aperture);
     visitor.field("instance", space.instance.value);
     visitor.field("pdb_aperture", space.pdb.aperture);

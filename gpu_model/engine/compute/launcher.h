@@ -2,7 +2,8 @@
 // virtual time, writes its semaphores. Grids of one channel run one after another, those of different channels side by
 // side. (model)
 // A dependent QMD is read when the grid before it is over, and runs before what the channel has queued.
-// Not modelled: queues of QMDs.
+// Not modelled, and refused or listed by name: queues of QMDs, dependent QMDs that need a scheduling PCAS of their own, and
+// entering a trap handler ("method C5C0 SET_TRAP_HANDLER_A").
 #pragma once
 
 #include <deque>

@@ -54,10 +54,11 @@ struct QmdError {
     std::string describe() const;
 };
 
-// The windows of generic addresses and the pools of textures, from the class's state.
+// The windows of generic addresses, the pools of textures and the trap handler, from the class's state.
 struct MemoryWindows {
     u64 shared = 0, local = 0;
     sm::TexturePools textures{};
+    u64 trap_handler = 0;  // 0: none
 };
 
 // The first check that fails, or none.
