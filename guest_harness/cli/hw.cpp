@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "guest_harness/hw/nameless_sink.h"
 #include "guest_harness/hw/queue_side.h"
 #include "guest_harness/hw/run_hw.h"
@@ -15,6 +17,41 @@ namespace harness::cli {
 namespace {
 
 constexpr std::string_view kCudaBackend = "cuda";
+
+bool ends_with(std::string_view text, std::string_view with) {
+    return text.size() > with.size() && text.substr(text.size() - with.size()) == with;
+}
+
+std::string import_json(const trace::ImportOutcome& result, hw::Session& session, const Outcome& outcome) {
+    nlohmann::ordered_json object;
+    object["exit_code"] = outcome.exit_code;
+    object["hardware"] = nlohmann::ordered_json::parse(hw::hardware_json(session.hardware()));
+    object["rm_calls"] = result.rm.calls();
+    object["rm_calls_same_status"] = result.rm.same_status();
+    object["uvm_calls"] = result.uvm.calls();
+    object["uvm_calls_same_status"] = result.uvm.same_status();
+    object["reply_fields_unexplained"] = result.rm.unexplained();
+    object["submissions_not_run"] = result.work_not_run;
+    object["calls_left_out"] = result.left_out;
+    for (const auto& [key, entry] : result.unmodelled) object["left_out"][key] = entry.count;
+    object["status_differences"] = result.status_differences;
+    object["uvm_status_differences"] = result.uvm_differences;
+    return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string import_html(std::string_view text) {
+    std::string out = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Recorded calls on hardware</title></head>"
+                      "<body>\n<h1>Recorded calls on hardware</h1>\n<pre>";
+    for (char ch : text) {
+        switch (ch) {
+            case '<': out += "&lt;"; break;
+            case '>': out += "&gt;"; break;
+            case '&': out += "&amp;"; break;
+            default: out += ch;
+        }
+    }
+    return out + "</pre>\n</body></html>\n";
+}
 
 // A recording of another machine has the calls of its process, but not its stores: the calls are made again and compared.
 void import_on_hardware(const HwOptions& options, const trace::Header& header, const trace::OpenTrace& open, const EndOptions& end,
@@ -43,8 +80,11 @@ void import_on_hardware(const HwOptions& options, const trace::Header& header, c
     text += fmt::format("RM calls {} of {} and UVM calls {} of {} with the recorded status on {}; {} calls left out; {} submissions "
                         "not run; unexplained differences {}\n", result.rm.same_status(), result.rm.calls(), result.uvm.same_status(),
                         result.uvm.calls(), session.hardware().name, result.left_out, result.work_not_run, result.rm.unexplained());
-    if (!options.report.empty()) write_whole(options.report, text + ending.text() + "\n");
-    print(text + ending.text() + "\n");
+    text += ending.text() + "\n";
+    if (!options.report.empty()) write_whole(options.report, ends_with(options.report, ".json")   ? import_json(result, session, outcome)
+                                                             : ends_with(options.report, ".html") ? import_html(text)
+                                                                                                  : text);
+    print(end.json ? import_json(result, session, outcome) : text);
 }
 
 }  // namespace
@@ -120,13 +160,9 @@ void replay_on_hardware(const HwOptions& options, const std::string& trace, cons
         options.backend == kCudaBackend ? on_cuda() : hw::compare(trace, open, hw::open_backend(options.backend, model), compare);
     outcome.exit_code = result.exit_code();
     if (!options.report.empty()) {
-        const std::string_view report = options.report;
-        const auto ends = [report](std::string_view with) {
-            return report.size() > with.size() && report.substr(report.size() - with.size()) == with;
-        };
-        write_whole(options.report, ends(".json")   ? hw::comparison_json(result)
-                                    : ends(".html") ? hw::comparison_html(result)
-                                                    : hw::comparison_text(result));
+        write_whole(options.report, ends_with(options.report, ".json")   ? hw::comparison_json(result)
+                                    : ends_with(options.report, ".html") ? hw::comparison_html(result)
+                                                                         : hw::comparison_text(result));
     }
     if (end.digest_only) return;
     print(end.json ? hw::comparison_json(result) : hw::comparison_text(result));

@@ -22,6 +22,10 @@ TEST_CASE("an imported recording's calls are made again on a driver, with the re
     CHECK(done.says("0 calls left out"));
     CHECK(done.says("unexplained differences 0"));
     CHECK(done.says("after the release nothing is held"));
+    const Finished json = tu104sim("replay --hw=model --json '" + trace + "'");
+    CHECK(json.exit_code == 0);
+    CHECK(json.says("\"rm_calls_same_status\": 4"));
+    CHECK(json.says("\"calls_left_out\": 0"));
 }
 
 TEST_CASE("what is not forwarded of an imported recording is left out by name, and a status that differs is said") {

@@ -24,7 +24,7 @@ struct Kept final : CrossingSink {
 };
 
 template <typename Struct>
-std::vector<u8> bytes_of(const Struct& value) {
+std::vector<u8> wire_bytes(const Struct& value) {
     std::vector<u8> out(sizeof(value));
     rm::abi::store(std::span<u8>(out), value);
     return out;
@@ -45,9 +45,9 @@ CallRecord gid_answer(const std::string& answer) {
     call.request = rm::abi::IOC_DIR::make(kReadWrite) | rm::abi::IOC_SIZE::make(u32{sizeof(envelope)}) |
                    rm::abi::IOC_TYPE::make(rm::abi::NV_IOCTL_MAGIC) | rm::abi::IOC_NR::make(rm::abi::NV_ESC_RM_CONTROL);
     call.argument = kArgument;
-    call.accesses = {{.write = false, .address = kArgument, .bytes = sizeof(envelope), .data = bytes_of(envelope)},
-                     {.write = true, .address = kParams, .bytes = sizeof(params), .data = bytes_of(params)},
-                     {.write = true, .address = kArgument, .bytes = sizeof(envelope), .data = bytes_of(envelope)}};
+    call.accesses = {{.write = false, .address = kArgument, .bytes = sizeof(envelope), .data = wire_bytes(envelope)},
+                     {.write = true, .address = kParams, .bytes = sizeof(params), .data = wire_bytes(params)},
+                     {.write = true, .address = kArgument, .bytes = sizeof(envelope), .data = wire_bytes(envelope)}};
     return call;
 }
 

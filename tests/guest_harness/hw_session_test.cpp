@@ -91,6 +91,17 @@ TEST_CASE("a client whose address space belongs to UVM runs through the forwarde
     CHECK(ran.outcome.ending.clean());
 }
 
+TEST_CASE("a client of UVM that is stopped at any crossing leaves nothing behind") {
+    for (u64 crossing = 1; crossing <= 70; crossing += 3) {
+        INFO(crossing);
+        const Ran ran = run("uvm_client", crossing);
+        CHECK(ran.outcome.run.exit_code == 1);
+        CHECK(ran.outcome.ending.empty);
+        CHECK(ran.outcome.ending.problems.empty());
+        CHECK(ran.outcome.ending.free_after_bytes == ran.outcome.ending.free_before_bytes);
+    }
+}
+
 TEST_CASE("a kernel of the same chip is launched through the forwarder") {
     const Ran ran = run("kernel_client");
     INFO(ran.output);

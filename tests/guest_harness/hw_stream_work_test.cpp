@@ -33,8 +33,10 @@ struct Words {
         put(kCopySubchannel, ce::OFFSET_IN_UPPER,
             {static_cast<u32>(from >> 32), static_cast<u32>(from), static_cast<u32>(to >> 32), static_cast<u32>(to)});
         put(kCopySubchannel, ce::LINE_LENGTH_IN, {bytes, 1});
-        return put(kCopySubchannel, ce::LAUNCH_DMA, {ce::LAUNCH_DMA_DATA_TRANSFER_TYPE::make(2) | ce::LAUNCH_DMA_SRC_MEMORY_LAYOUT::make(1) |
-                                                     ce::LAUNCH_DMA_DST_MEMORY_LAYOUT::make(1)});
+        return put(kCopySubchannel, ce::LAUNCH_DMA,
+                   {ce::LAUNCH_DMA_DATA_TRANSFER_TYPE::make(ce::LAUNCH_DMA_DATA_TRANSFER_TYPE_NON_PIPELINED) |
+                    ce::LAUNCH_DMA_SRC_MEMORY_LAYOUT::make(ce::LAUNCH_DMA_SRC_MEMORY_LAYOUT_PITCH) |
+                    ce::LAUNCH_DMA_DST_MEMORY_LAYOUT::make(ce::LAUNCH_DMA_DST_MEMORY_LAYOUT_PITCH)});
     }
 };
 
