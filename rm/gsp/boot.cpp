@@ -173,6 +173,7 @@ void Gsp::Impl::finish_boot() {
     }
     if (by_booter_) send_boot_script();
     if (by_booter_ && result == abi::NV_OK && switch_cores()) return;
+    find_stalls();
     send_init_done(result);
 }
 

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "gpu_model/regs/regs.h"
+#include "rm/abi/classes.h"
 #include "rm/abi/engine_types.h"
 #include "rm/abi/notifiers.h"
 #include "rm/abi/xid.h"
@@ -106,6 +107,17 @@ void Gsp::Impl::on_stall_interrupt(u32 vector) {
     if (state_ != State::Running || !known || waits) return;
     stalls_.push_back(vector);
     schedule(timing_.stall_ps, kOpStall);
+}
+
+// An interrupt that became asserted while no firmware ran still is.
+void Gsp::Impl::find_stalls() {
+    for (const gpu::EngineRow& row : spec_.engines) {
+        if (row.kind != gpu::EngineKind::Ce || row.class_id != abi::TURING_DMA_COPY_A) continue;
+        u32 status = bus_.reg_read(gsp::reg::NV_CE_LCE_INTR_STATUS(row.instance));
+        bool stalls = gsp::reg::NV_CE_LCE_INTR_STATUS_BLOCKPIPE::get(status) != 0 ||
+                      gsp::reg::NV_CE_LCE_INTR_STATUS_LAUNCHERR::get(status) != 0;
+        if (stalls) on_stall_interrupt(row.intr_stall_vector);
+    }
 }
 
 // A copy engine that stopped after a BLOCKING interrupt goes on once its status is cleared; whoever asked for the

@@ -250,6 +250,7 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     u32 xid_of(const gpu::ChipError& error) const;
     std::string error_text(const gpu::ChipError& error, u32 xid) const;
     void write_notifier(const gsp::Channel& channel, u32 xid);
+    void find_stalls();
     void service_stall();
 
     enum class State : u8 { Off, Booting, Draining, Running, Suspended, Halted };

@@ -257,3 +257,15 @@ TEST_CASE("stalls: a copy engine's BLOCKING interrupt is cleared and its event s
     CHECK(bench.event_functions().empty());
     CHECK(bench.bus.regs[status] == 4);
 }
+
+TEST_CASE("stalls: an engine that stopped before the firmware ran goes on when it does") {
+    Bench bench;
+    u32 status = reg::NV_CE_LCE_INTR_STATUS(3);
+    bench.bus.regs[status] = 3;
+    bench.prepare();
+    bench.send_preboot();
+    bench.start();
+    bench.run(SimTime::from_ms(1));
+    CHECK(bench.bus.regs[status] == 1);
+    CHECK(bench.bus.regs.count(reg::NV_CE_LCE_INTR_STATUS(2)) == 0);  // looked at, not written
+}
