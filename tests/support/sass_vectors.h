@@ -115,6 +115,9 @@ inline std::vector<SassVector> sass_vectors() {
         {Op::DEPBAR, with_end({mov(8, 3), Asm(0x91a).set(47, 47, 1)}, false), 3},
         {Op::BAR_IR, with_end({mov(8, 4), mov(5, 32 << 16), Asm(0x91d).set(39, 32, 5).set(80, 80, 1).set(89, 87, pt)}, false), 4},
         {Op::BPT, {bpt_trap(), exit()}, 0, true},
+        // Sleeping changes nothing.
+        {Op::NANOSLEEP, with_end({mov(8, 5), mov(4, 100), Asm(0x35d).set(39, 32, 4).set(89, 87, pt)}, false), 5},
+        {Op::NANOSLEEP, with_end({mov(8, 6), Asm(0xb5d).set(53, 38, 0x10).set(89, 87, pt)}, false), 6},
         // Through a handle to the first 16 bytes of the data: the second word.
         {Op::LDC_UR,
          with_end({mov(2, data_at(0)), mov(3, 0), mov(4, 0xabcd), stg(2, 4, 4), umov(4, data_at(0) >> 4), umov(5, 1 << 13), mov(5, 4),
