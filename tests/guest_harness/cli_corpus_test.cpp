@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "gpu_model/sm/cubin.h"
 #include "tests/support/command_line.h"
 #include "tests/support/packed_data.h"
 #include "tests/support/trace_samples.h"
@@ -92,4 +93,37 @@ TEST_CASE("cli: corpus refuses a folder that is none, and results that are damag
     CHECK(done.exit_code == 2);
     CHECK(has(done, "golden results are damaged at offset"));
     CHECK(corpus(make_corpus("corpus_only", [](std::string&) {}) + " --only nosuch").exit_code == 2);
+}
+
+TEST_CASE("cli: each check of corpus finds its planted fault and exits with 1, and finds nothing without one") {
+    const std::string folder = make_corpus("corpus_checks", [](std::string&) {});
+    const Finished clean = corpus(folder + " --only set8 --check races,memory,hazards");
+    CHECK(clean.exit_code == 0);
+    CHECK_FALSE(has(clean, "found:"));
+    // This kernel stores different values of four threads to one word and reads words that it has not written.
+    const Finished races = corpus(folder + " --only udp_addr --check races");
+    CHECK(races.exit_code == 1);
+    CHECK(has(races, "found: race on shared memory"));
+    CHECK_FALSE(has(races, "has not written it"));
+    const Finished memory = corpus(folder + " --only udp_addr --check memory");
+    CHECK(memory.exit_code == 1);
+    CHECK(has(memory, "this block has not written it"));
+    CHECK_FALSE(has(memory, "race on"));
+    // Every stall of one cycle: what waits for a fixed latency comes too early.
+    const std::string path = folder + "/cubin/set.O3.cubin";
+    std::string image = test_support::read_file(path);
+    const gpu::CubinResult result = gpu::read_cubin({reinterpret_cast<const sim::u8*>(image.data()), image.size()});
+    REQUIRE(result.cubin);
+    for (const gpu::CubinKernel& kernel : result.cubin->kernels) {
+        const gpu::CubinSection& text = result.cubin->sections[kernel.text];
+        // Bits 108:105 of each 16-byte word.
+        constexpr std::size_t stall_byte = 13;
+        for (std::size_t at = text.offset; at < text.offset + text.size; at += 16)
+            image[at + stall_byte] = static_cast<char>((image[at + stall_byte] & ~0x1e) | 0x02);
+    }
+    test_support::write_file(path, image);
+    const Finished hazards = corpus(folder + " --only set8 --check hazards");
+    CHECK(hazards.exit_code == 1);
+    CHECK(has(hazards, "found: the kernel at"));
+    CHECK(has(hazards, "equal"));
 }
