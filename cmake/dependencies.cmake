@@ -2,7 +2,10 @@
 find_package(fmt REQUIRED)
 find_package(Boost 1.74 REQUIRED COMPONENTS context)
 # Unicorn and protobuf are linked statically: their 70,000 relocations would take most of a replay's time.
-set(Protobuf_USE_STATIC_LIBS ON)
+# The mutator of fuzzing builds is a shared library, which Debian's static protobuf cannot be part of.
+if(NOT TU104SIM_FUZZ)
+    set(Protobuf_USE_STATIC_LIBS ON)
+endif()
 find_package(Protobuf REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)

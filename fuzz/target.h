@@ -31,6 +31,20 @@ const Target* find_target(std::string_view name);
 void each_dictionary_word(const Target& target, void (*use)(void* context, std::string_view name, std::span<const u8> word),
                           void* context);
 
+// Puts back what an input has changed when it is over, and not when the next one begins: what an engine sees of putting
+// back then follows from this input alone.
+template <typename Body>
+class AtEnd {
+public:
+    explicit AtEnd(Body body) : body_(body) {}
+    ~AtEnd() { body_(); }
+    AtEnd(const AtEnd&) = delete;
+    AtEnd& operator=(const AtEnd&) = delete;
+
+private:
+    Body body_;
+};
+
 // Prints what was expected and aborts, which every engine counts as a crash.
 [[noreturn]] void finding(const char* what, const char* file, int line);
 #define FUZZ_CHECK(condition) \

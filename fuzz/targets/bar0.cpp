@@ -48,7 +48,7 @@ void run_bar0(std::span<const u8> bytes) {
         process = std::make_unique<Process>(machine);
         process->bring_up();
     });
-    booted.reset();
+    const AtEnd put_back([&] { booted.reset(); });
     Input input(bytes);
     booted.run([&] { play(booted.machine().gpu().pci(), booted.machine().kernel().fibers(), input); });
 }

@@ -10,7 +10,7 @@ namespace fuzz {
 void run_channel(std::span<const u8> input) {
     constexpr std::size_t kWordsMax = 4096;
     static Channels bench;
-    bench.booted().reset();
+    const AtEnd put_back([&] { bench.booted().reset(); });
     if (input.size() < 8) return;
     const u8 choice = input[0];
     input = input.subspan(4);

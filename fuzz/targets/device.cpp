@@ -90,8 +90,10 @@ private:
 
 void run_device(std::span<const u8> bytes) {
     static Channels bench;
-    bench.booted().reset();
-    bench.process().memory().clear();
+    const AtEnd put_back([&] {
+        bench.booted().reset();
+        bench.process().memory().clear();
+    });
     Input input(bytes);
     bench.booted().run(
         [&] {

@@ -10,7 +10,7 @@ namespace fuzz {
 void run_gp_entry(std::span<const u8> bytes) {
     constexpr std::size_t kWordsMax = 4096;
     static Channels bench;
-    bench.booted().reset();
+    const AtEnd put_back([&] { bench.booted().reset(); });
     Input input(bytes);
     const u32 choice = input.take<u32>();
     const bool raw = (choice & 2) != 0;

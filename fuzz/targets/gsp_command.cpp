@@ -28,7 +28,7 @@ void run_gsp_command(std::span<const u8> bytes) {
     namespace msgq = rm::msgq;
     constexpr u32 kElementsAtOnce = 32;
     static FirmwareBench bench;
-    bench.reset();
+    const AtEnd put_back([&] { bench.reset(); });
     Input input(bytes);
     u32 slot = 0;
     u32 sequence = bench.next_sequence();

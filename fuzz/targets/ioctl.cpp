@@ -92,8 +92,10 @@ void play(Bench& bench, Input& input) {
 
 void run_ioctl(std::span<const u8> bytes) {
     static Bench bench;
-    bench.booted.reset();
-    bench.process->memory().clear();
+    const AtEnd put_back([&] {
+        bench.booted.reset();
+        bench.process->memory().clear();
+    });
     Input input(bytes);
     bench.booted.run([&] { play(bench, input); });
 }

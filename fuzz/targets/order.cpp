@@ -45,7 +45,7 @@ public:
     explicit Worker(const harness::MachineOptions& options) : bench_(options) {}
 
     std::vector<u8> run(std::span<const Step> steps) {
-        bench_.booted().reset();
+        const AtEnd put_back([this] { bench_.booted().reset(); });
         lanes_ = {};
         std::vector<u8> pattern(kPatternBytes);
         for (std::size_t i = 0; i < pattern.size(); ++i) pattern[i] = static_cast<u8>(i * 7 + i / 256);

@@ -117,7 +117,7 @@ void run_page_table(std::span<const u8> bytes) {
     constexpr unsigned kRecordsMax = 64;
     // Memory space and bus mastering on, as firmware of the host leaves them.
     static Booted booted([](harness::Machine& machine) { machine.gpu().pci().config_write(4, 2, 6); });
-    booted.reset();
+    const AtEnd put_back([&] { booted.reset(); });
     SparseMemory& vram = booted.machine().gpu().vram();
     gpu::PciDevice& device = booted.machine().gpu().pci();
     vram.write_u64(kInstance + 0x200, table(0) | kVer2Format);

@@ -8,7 +8,7 @@ namespace fuzz {
 void run_pci_config(std::span<const u8> bytes) {
     constexpr unsigned kAccessesMax = 256;
     static Booted booted([](harness::Machine&) {});
-    booted.reset();
+    const AtEnd put_back([&] { booted.reset(); });
     Input input(bytes);
     gpu::PciDevice& device = booted.machine().gpu().pci();
     for (unsigned i = 0; i < kAccessesMax && !input.empty(); ++i) {

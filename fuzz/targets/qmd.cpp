@@ -64,7 +64,7 @@ void put_words(Channels& bench, u64 at, std::span<const u32> words) {
 
 void run_qmd(std::span<const u8> bytes) {
     static Channels bench;
-    bench.booted().reset();
+    const AtEnd put_back([&] { bench.booted().reset(); });
     Input input(bytes);
     const u8 choice = static_cast<u8>(input.take<u32>());
     Qmd qmd = sound_qmd();

@@ -111,7 +111,7 @@ void play(FirmwareBench& bench, const Call& call) {
 void run_rpc_calls(std::span<const u8> bytes) {
     constexpr u32 kCallsMax = 48;
     static FirmwareBench bench;
-    bench.reset();
+    const AtEnd put_back([&] { bench.reset(); });
     Input input(bytes);
     for (u32 i = 0; i < kCallsMax && !input.empty(); ++i) {
         Call call;

@@ -215,8 +215,10 @@ void play(Bench& bench, Input& input) {
 
 void run_uvm(std::span<const u8> bytes) {
     static Bench bench;
-    bench.booted->reset();
-    bench.process->memory().clear();
+    const AtEnd put_back([&] {
+        bench.booted->reset();
+        bench.process->memory().clear();
+    });
     Input input(bytes);
     bench.booted->run([&] { play(bench, input); });
 }
