@@ -1,5 +1,6 @@
 // The same mutation as a library for AFL_CUSTOM_MUTATOR_LIBRARY. TU104SIM_FUZZ_TARGET in the environment names the
 // target.
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -17,6 +18,14 @@ struct State {
 }  // namespace
 
 extern "C" {
+
+// AFL++'s compiler instruments this library, too, though in afl-fuzz itself nobody counts: every edge is number 0 here.
+// The compiler declares __afl_area_ptr itself; the linker gives it this place (CMakeLists.txt).
+std::uint8_t tu104sim_uncounted[64];
+std::uint8_t* tu104sim_uncounted_at = tu104sim_uncounted;
+#ifdef __AFL_COMPILER
+void __sanitizer_cov_trace_pc_guard_init(std::uint32_t*, std::uint32_t*) {}
+#endif
 
 void* afl_custom_init(void*, unsigned seed) {
     const char* name = std::getenv("TU104SIM_FUZZ_TARGET");
