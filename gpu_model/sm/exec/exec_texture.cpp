@@ -355,13 +355,14 @@ void op_txq(Exec& x, Slot& s) {
         // Beyond the last level there is nothing.
         if (level >= levels) return std::optional<TexelValue>(TexelValue{0, 0, 0, levels});
         const TextureLevel at = t.level(t.first_level + level);
-        // An extent that the type does not have reads as zero. Guess: of a one-dimensional array the layers are the
-        // third.
+        // An extent that the type does not have reads as zero; the layers come after the extents.
+        const bool line_array = t.type == TextureType::ONE_D_ARRAY;
         const bool has_height = t.is_cube() || t.type == TextureType::TWO_D || t.type == TextureType::TWO_D_ARRAY ||
                                 t.type == TextureType::THREE_D || t.type == TextureType::TWO_D_NO_MIPMAP;
-        const bool has_depth = t.type == TextureType::THREE_D || t.is_array();
+        const bool has_depth = t.type == TextureType::THREE_D || t.type == TextureType::TWO_D_ARRAY;
+        const u32 cubes = t.type == TextureType::CUBEMAP_ARRAY ? t.depth : 0;
         return std::optional<TexelValue>(
-            TexelValue{at.width, has_height ? at.height : 0, has_depth ? at.depth : 0, levels});
+            TexelValue{at.width, line_array ? t.depth : has_height ? at.height : 0, has_depth ? at.depth : cubes, levels});
     });
 }
 

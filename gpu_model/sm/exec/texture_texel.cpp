@@ -66,15 +66,18 @@ u32 half_to_single(u32 half) {
     return kF16.is_nan(half) ? kNan32 : static_cast<u32>(soft::convert(kF16, kF32, half, Round::Nearest));
 }
 
-// The byte whose value is nearest, of two the greater. Guess: measured for 1/4, 1/2 and 3/4 only.
-i64 nearest_srgb(double value) {
-    i64 best = 0;
-    double least = 2;
-    for (std::size_t i = 0; i < kSrgbLinear.size(); ++i) {
-        const double distance = std::abs(static_cast<double>(kSrgbLinear[i]) / static_cast<double>(kSrgbOne) - value);
-        if (distance <= least) best = static_cast<i64>(i), least = distance;
+// The sRGB byte of a number: the highest whose lower end it reaches. The curve's power of 2.4 is compared as fifth and
+// twelfth powers, whose products are the same on every host.
+i64 srgb_byte(double value) {
+    constexpr double linear_end = 0.04045, linear_slope = 12.92, shift = 0.055;
+    const auto fifth = [](double x) { return x * x * x * x * x; };
+    for (i64 byte = unorm_max(8); byte > 0; --byte) {
+        const double low = (static_cast<double>(byte) - 0.5) / static_cast<double>(unorm_max(8));
+        const double t = (low + shift) / (1 + shift);
+        const bool reached = low <= linear_end ? value >= low / linear_slope : fifth(value) >= fifth(t) * fifth(t) * t * t;
+        if (reached) return byte;
     }
-    return best;
+    return 0;
 }
 
 }  // namespace
@@ -120,7 +123,7 @@ TextureUnit::Raw TextureUnit::border(const Sampler& sampler) const {
         };
         switch (texture_.types[i]) {
             case TexelType::UNORM:
-                raw[i] = is_srgb(static_cast<u32>(i)) ? nearest_srgb(value) : quantized(0.0, unorm_max(bits));
+                raw[i] = is_srgb(static_cast<u32>(i)) ? srgb_byte(value) : quantized(0.0, unorm_max(bits));
                 break;
             case TexelType::SNORM:
                 raw[i] = quantized(-1.0, snorm_max(bits));
