@@ -2,6 +2,10 @@
 // target, a variable of the environment in the program for any (fuzz_any).
 #include <array>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
 
 #include "fuzz/mutate.h"
 #include "fuzz/target.h"
@@ -22,7 +26,8 @@ const fuzz::Target& target() {
 }  // namespace
 
 // Boots what is booted once, and passes through what is made at its first use, before the engine looks at what code an
-// input reaches: else the first inputs reach more than they do the next time.
+// input reaches: else the first inputs reach more than they do the next time. TU104SIM_FUZZ_WARM_UP, when it is there,
+// names a folder whose files are run for that, too.
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
     constexpr std::size_t kBytesMax = 1024;
     constexpr sim::u64 kInputs = 256;
@@ -33,6 +38,15 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
         size = fuzz::mutate(target(), input.data(), size, input.size(), seed);
         target().run({input.data(), size});
     }
+    const char* const folder = std::getenv("TU104SIM_FUZZ_WARM_UP");
+    if (folder == nullptr) return 0;
+    std::error_code error;
+    for (int round = 0; round < 3; ++round)
+        for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+            std::ifstream in(entry.path(), std::ios::binary);
+            const std::vector<char> bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+            target().run({reinterpret_cast<const sim::u8*>(bytes.data()), bytes.size()});
+        }
     return 0;
 }
 
