@@ -47,6 +47,10 @@ TEST_CASE("import player: every recorded RM call gets the recorded status, every
     CHECK(outcome.rm.calls() == 362);
     CHECK(outcome.rm.same_status() == outcome.rm.calls());
     CHECK(outcome.rm.unexplained() == 0);
+    INFO(joined(outcome.uvm_differences));
+    CHECK(outcome.uvm.calls() == 129);
+    CHECK(outcome.uvm.same_status() == outcome.uvm.calls());
+    CHECK(outcome.uvm_set_apart == 0);
     CHECK(!outcome.any_invented);
     CHECK(outcome.stuck.empty());
     CHECK(outcome.as_expected());
