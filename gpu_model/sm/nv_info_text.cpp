@@ -13,7 +13,7 @@ namespace {
 
 enum class NvInfoShape : u8 { Words, Registers, FrameSize, StackSize, Parameter, Targets, Pairs, Version };
 
-NvInfoShape shape_of(u8 id) {
+NvInfoShape nv_info_shape(u8 id) {
     switch (id) {
 #define NV_INFO(id, name, shape) \
     case id:                     \
@@ -90,7 +90,7 @@ std::string pairs_text(const CubinAttribute& attribute) {
 std::string nv_info_value(const Cubin& cubin, const CubinAttribute& attribute) {
     constexpr u8 no_value = 1, byte_value = 2, half_value = 3;
     constexpr u64 parameter_words = 3;
-    const NvInfoShape shape = shape_of(attribute.id);
+    const NvInfoShape shape = nv_info_shape(attribute.id);
     if (attribute.format == no_value) return {};
     if (attribute.format == byte_value) return fmt::format("{:#x}", attribute.value & 0xff);
     if (attribute.format == half_value) {

@@ -12,13 +12,13 @@
 namespace gpu::sm {
 namespace {
 
-constexpr i64 kWeightOne = 256;
+constexpr i64 kFilterOne = 256;
 
 i64 half_up(i64 value) {
-    return (value + kWeightOne / 2) >> 8;
+    return (value + kFilterOne / 2) >> 8;
 }
 i64 half_down(i64 value) {
-    return (value + kWeightOne / 2 - 1) >> 8;
+    return (value + kFilterOne / 2 - 1) >> 8;
 }
 
 // Weights of the corners (x, y) of a square, index x + 2 * y, that sum to `total`.
@@ -31,7 +31,7 @@ std::array<i64, 4> weights_2d(i64 total, i64 a, i64 b) {
 // A position in 256ths of a texel. NaN is zero.
 i64 fixed_position(u32 bits) {
     constexpr double most = 1099511627776.0;  // far outside of any texture
-    const double position = static_cast<double>(std::bit_cast<float>(bits)) * static_cast<double>(kWeightOne);
+    const double position = static_cast<double>(std::bit_cast<float>(bits)) * static_cast<double>(kFilterOne);
     if (!(position == position)) return 0;
     return static_cast<i64>(std::floor(std::clamp(position, -most, most) + 0.5));
 }
@@ -107,14 +107,14 @@ TextureUnit::Spot TextureUnit::spot_of(const Sampler& sampler, const TexturePoin
     }
     for (u32 axis = 0; axis < spot.dimensions; ++axis) {
         const i64 offset = point.offset[axis], last = i64{sizes[axis]} - 1;
-        spot.fixed[axis] = fixed_position(positions[axis]) - kWeightOne / 2 + offset * kWeightOne;
+        spot.fixed[axis] = fixed_position(positions[axis]) - kFilterOne / 2 + offset * kFilterOne;
         spot.whole[axis] = whole_position(positions[axis]) + offset;
         // At the edge the fraction is clamped, too.
         if (linear && !spot.on_cube && sampler.wrap[axis] == TextureWrap::CLAMP_TO_EDGE)
-            spot.fixed[axis] = std::clamp<i64>(spot.fixed[axis], 0, last * kWeightOne);
+            spot.fixed[axis] = std::clamp<i64>(spot.fixed[axis], 0, last * kFilterOne);
         // A seamless face ends at its edges, half a texel beyond the last one's centre.
         if (spot.on_cube) {
-            spot.fixed[axis] = std::clamp<i64>(spot.fixed[axis], -kWeightOne / 2, last * kWeightOne + kWeightOne / 2);
+            spot.fixed[axis] = std::clamp<i64>(spot.fixed[axis], -kFilterOne / 2, last * kFilterOne + kFilterOne / 2);
             spot.whole[axis] = std::clamp<i64>(spot.whole[axis], 0, last);
         }
     }
@@ -152,7 +152,7 @@ bool TextureUnit::add_taps(const Sampler& sampler, const Spot& spot, bool linear
         taps.tap[taps.count++] = {*raw, total};
         return true;
     }
-    constexpr i64 fraction = kWeightOne - 1;
+    constexpr i64 fraction = kFilterOne - 1;
     const i64 a = spot.fixed[0] & fraction, b = spot.dimensions >= 2 ? spot.fixed[1] & fraction : 0;
     const i64 c = spot.dimensions >= 3 ? spot.fixed[2] & fraction : 0;
     const std::array<i64, 3> first = {spot.fixed[0] >> 8, spot.fixed[1] >> 8, spot.fixed[2] >> 8};
@@ -178,7 +178,7 @@ std::optional<TexelValue> TextureUnit::sample(const Sampler& sampler, const Text
     const LevelChoice choice = choose_level(texture_, sampler, lod);
     Taps taps;
     const i64 next = choice.fraction;
-    if (!add_taps(sampler, spot_of(sampler, point, choice.level, choice.linear), choice.linear, kWeightOne - next, taps))
+    if (!add_taps(sampler, spot_of(sampler, point, choice.level, choice.linear), choice.linear, kFilterOne - next, taps))
         return std::nullopt;
     taps.second = taps.count;
     if (next != 0 &&
@@ -226,12 +226,12 @@ std::optional<TexelValue> TextureUnit::gather(const Sampler& sampler, const Text
         if (spot.on_cube && (at_x < 0 || at_x >= size) && (at_y < 0 || at_y >= size)) {
             // Beyond a corner the three texels that meet there stand for a fourth.
             std::array<i64, 4> weights{};
-            weights[static_cast<std::size_t>(corners[i][0] + 2 * corners[i][1])] = kWeightOne;
+            weights[static_cast<std::size_t>(corners[i][0] + 2 * corners[i][1])] = kFilterOne;
             if (!add_corner(spot, weights, taps)) return std::nullopt;
         } else {
             const auto raw = spot.on_cube ? cube_texel(spot, at_x, at_y) : texel(sampler, spot, at_x, at_y, spot.layer);
             if (!raw) return std::nullopt;
-            taps.tap[taps.count++] = {*raw, kWeightOne};
+            taps.tap[taps.count++] = {*raw, kFilterOne};
         }
         std::array<u32, 4> components{};
         if (point.reference && sampler.depth_compare) {
