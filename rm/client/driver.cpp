@@ -196,7 +196,7 @@ void Driver::on_post_event(const msgq::Record& record) {
 // UVM's bottom half calls RM and waits for the firmware, which an interrupt handler must not. One that runs finds what
 // comes meanwhile by itself.
 void Driver::start_fault_service() {
-    if (fault_service_ != sim::kNoFiber) return;
+    if (fault_service_ != sim::kNoFiber && !kernel_.fibers().finished(fault_service_)) return;
     fault_service_ = kernel_.fibers().spawn("nvidia-uvm fault service", sim::Phase::Driver, [this] {
         struct Ended {
             sim::FiberId& fiber;
