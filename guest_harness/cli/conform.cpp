@@ -113,9 +113,9 @@ void add_conform(Program& program, Outcome& outcome) {
                "Only calls that ask, or touch objects of their own, are made; everything is freed.\n"
                "Exit code 0: every answer equal; 1: a difference that no rule explains.");
     sub.option("answers", options->file, "recorded answers to compare with");
-    sub.option("--record", options->record, "ask, and write the answers to this file");
+    sub.option("--record FILE", options->record, "ask, and write the answers to this file");
     sub.flag("--hw", options->hardware, "with --record: ask the real driver instead of the model");
-    sub.option("--driver", options->driver, "the model's driver version");
+    sub.option("--driver VERSION", options->driver, "the model's driver version");
     sub.option("--count", options->count, "with --record: how many sequences");
     sub.option("--seed", options->seed, "with --record: the first sequence's seed");
     sub.option("--show", options->print_seed, "print this sequence, step by step");

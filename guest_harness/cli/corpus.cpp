@@ -182,11 +182,11 @@ void add_corpus(Program& program, Outcome& outcome) {
         "A case may take 200,000,000 warp instructions; --instructions-max bounds them all together, and so the time.\n"
         "Exit code 0: nothing differs, 1: a case differs, fails or is unfinished.");
     sub.option("dir", options->folder, "folder of the corpus", Need::Required);
-    sub.option("--golden", options->golden, "hardware's results (golden.bin)");
-    sub.option("--hw", options->hw.backend, "compare with the GPU of this host instead: cuda (through its CUDA library)");
+    sub.option("--golden FILE", options->golden, "hardware's results (golden.bin)");
+    sub.option("--hw BACKEND", options->hw.backend, "compare with the GPU of this host instead: cuda (through its CUDA library)");
     add_companions_option(sub, options->hw);
     sub.excludes("--golden", "--hw");
-    sub.option("--only", options->only, "run this case only");
+    sub.option("--only CASE", options->only, "run this case only");
     sub.option("--instructions-max", options->instructions_max,
                "warp instructions of all cases together; those that find none left are unfinished");
     sub.flag("--json", options->json, "print one JSON object");

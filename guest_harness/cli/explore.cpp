@@ -257,11 +257,11 @@ void add_explore(Program& program, Outcome& outcome) {
     Command sub = program.add("explore", "Replay a trace under many seeds and fault plans; say which seeds fail");
     sub.footer("Example:\n  tu104sim explore a.trace --seeds 0..999 --faults plan.txt --jobs 8");
     sub.option("trace", options->trace, "trace, binary or text");
-    sub.option("--seeds", options->seeds, "A..B, both included");
-    sub.option("--faults", options->faults, "fault plan, whose strikes follow from the seed; default: the recorded one");
-    sub.option("--timing", options->timing, std::string(kTimingHelp) + "; default: as recorded");
+    sub.option("--seeds A..B", options->seeds, "A..B, both included");
+    sub.option("--faults FILE", options->faults, "fault plan, whose strikes follow from the seed; default: the recorded one");
+    sub.option("--timing on|off", options->timing, std::string(kTimingHelp) + "; default: as recorded");
     sub.option("--jobs", options->jobs, "seeds at a time; changes nothing but the time");
-    sub.option("--shard", options->shard, "I/N: only every Nth seed, beginning with the Ith");
+    sub.option("--shard I/N", options->shard, "I/N: only every Nth seed, beginning with the Ith");
     sub.flag("--probes", options->probes, "name the coverage probes that any seed reached");
     sub.flag("--points", options->points, "list the fault points that a plan can name");
     for (const char* other : {"trace", "--seeds", "--faults", "--timing", "--jobs", "--shard", "--probes"}) sub.excludes("--points", other);

@@ -55,7 +55,7 @@ void add_extract_kernels(Program& program, Outcome& outcome) {
         "alignments, on the SM model.\n"
         "Exit code 0: found, and right; 1: no image, or a kernel went wrong.");
     sub.option("library", options->library, "the library, or any other file", Need::Required);
-    sub.option("-o,--output", options->folder, "write the images into this folder as OFFSET.cubin");
+    sub.option("-o,--output FOLDER", options->folder, "write the images into this folder as OFFSET.cubin");
     sub.flag("--check", options->check, "run the fill and copy kernels that are known by name");
     sub.action([options, &outcome] {
         const std::vector<u8> bytes = read_library(options->library);

@@ -90,14 +90,14 @@ void import_on_hardware(const HwOptions& options, const trace::Header& header, c
 }  // namespace
 
 void add_hw_options(Command& command, HwOptions& options) {
-    command.option("--hw", options.backend,
+    command.option("--hw BACKEND", options.backend,
                    "on real hardware: rm (the driver of this host), cuda (its CUDA library) or model (the rm path on a model, a dry run)");
     command.option("--abort-after", options.abort_after, "with --hw: abort at this crossing, to see that everything is given back");
     command.needs("--abort-after", "--hw");
 }
 
 void add_companions_option(Command& command, HwOptions& options) {
-    command.option("--companions", options.companions, "with --hw=cuda: folder of images with the kernels compiled for the GPU there");
+    command.option("--companions FOLDER", options.companions, "with --hw=cuda: folder of images with the kernels compiled for the GPU there");
     command.needs("--companions", "--hw");
 }
 

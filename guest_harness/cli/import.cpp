@@ -70,8 +70,8 @@ void add_import(Program& program, Outcome&) {
     sub.footer("Example:\n  tu104sim import driver-api.jsonl -o driver-api.trace && tu104sim show driver-api.trace\n"
                "docs/IMPORT.md describes the lines. Exit code 0: written; 2: a line that breaks the format, by its number.");
     sub.option("file", options->input, "JSON lines, or protobuf text", Need::Required);
-    sub.option("-o,--output", options->output, "trace to write", Need::Required);
-    sub.option("--gpu", options->chip, "chip profile that the calls are retargeted to, or as-recorded; default t4");
+    sub.option("-o,--output FILE", options->output, "trace to write", Need::Required);
+    sub.option("--gpu NAME", options->chip, "chip profile that the calls are retargeted to, or as-recorded; default t4");
     sub.flag("--without-work", options->without_work, "leave out the submissions, which only show and coverage read");
     sub.action([options] { execute(*options); });
 }

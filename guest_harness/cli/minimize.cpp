@@ -154,8 +154,8 @@ void add_minimize(Program& program, Outcome& outcome) {
         "Removes events, then stores, then payload bytes and fault rules. Exit 1 when the trace does not fail.");
     sub.option("trace", options->trace, "trace, binary or text", Need::Required);
     sub.option("--seed", options->seed, "seed at which it fails; default: as recorded");
-    sub.option("--faults", options->faults, "fault plan under which it fails; default: as recorded");
-    sub.option("-o,--output", options->output, "file for the small trace", Need::Required);
+    sub.option("--faults FILE", options->faults, "fault plan under which it fails; default: as recorded");
+    sub.option("-o,--output FILE", options->output, "file for the small trace", Need::Required);
     sub.option("--seconds", options->seconds, "a replay that takes longer hangs");
     sub.option("--tries", options->tries, "replays at most");
     sub.action([options, &outcome] { execute(*options, outcome); });

@@ -12,6 +12,15 @@ void need(CLI::Option* option, Need need) {
     if (need == Need::Required) option->required();
 }
 
+// "-o,--output FILE": the names, and what the help calls the value. A positional argument is its own word.
+struct Declared {
+    explicit Declared(const std::string& text) : names(text.substr(0, text.find(' '))) {
+        if (names.size() < text.size()) value = text.substr(names.size() + 1);
+    }
+    void describe(CLI::Option* option) const { option->type_name(value); }
+    std::string names, value;
+};
+
 std::optional<u64> number(std::string_view text) {
     int base = 10;
     if (text.substr(0, 2) == "0x") {
@@ -32,7 +41,7 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, const std::stri
         if (!value) throw CLI::ValidationError(names, "'" + text + "' is not a number of 64 bits");
         set(*value);
     };
-    return app.add_option_function<std::string>(names, convert, help)->type_name("UINT");
+    return app.add_option_function<std::string>(names, convert, help)->type_name("N");
 }
 
 // As the library's, without the lists of what an option needs and excludes: who gives both is told then.
@@ -40,7 +49,8 @@ class HelpFormatter final : public CLI::Formatter {
 public:
     std::string make_option_opts(const CLI::Option* option) const override {
         if (option->get_type_size() == 0) return {};
-        std::string text = " " + option->get_type_name();
+        std::string text;
+        if (!option->get_type_name().empty()) text += " " + option->get_type_name();
         if (!option->get_default_str().empty()) text += "=" + option->get_default_str();
         if (option->get_expected_max() == CLI::detail::expected_max_vector_size) text += " ...";
         if (option->get_required()) text += " REQUIRED";
@@ -53,7 +63,9 @@ public:
 void Command::footer(const std::string& text) { app_.footer(text); }
 
 void Command::option(const std::string& names, std::string& value, const std::string& help, Need how) {
-    CLI::Option* option = app_.add_option(names, value, help);
+    const Declared declared(names);
+    CLI::Option* option = app_.add_option(declared.names, value, help);
+    declared.describe(option);
     if (!value.empty()) option->capture_default_str();
     option->check([](const std::string& text) { return text.empty() ? std::string("the value is empty") : std::string(); });
     need(option, how);
@@ -70,7 +82,9 @@ void Command::option(const std::string& names, std::optional<u64>& value, const 
 }
 
 void Command::option(const std::string& names, std::vector<std::string>& value, const std::string& help, Need how) {
-    CLI::Option* option = app_.add_option(names, value, help);
+    const Declared declared(names);
+    CLI::Option* option = app_.add_option(declared.names, value, help);
+    declared.describe(option);
     if (how == Need::Required) option->required()->expected(-1);
     // One value each time the option is given: the guest's name may follow it.
     if (names.front() == '-') option->allow_extra_args(false);

@@ -18,7 +18,7 @@ using namespace sim;
 
 enum class Need : u8 { Optional, Required };
 
-// One subcommand. `names` is "--seed", "-o,--output", or a bare word for a positional argument.
+// One subcommand. `names` is "--seed", "-o,--output FILE" (the help says what the value is), or a bare word for a positional argument.
 class Command {
 public:
     explicit Command(CLI::App& app) : app_(app) {}

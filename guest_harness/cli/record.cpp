@@ -50,9 +50,9 @@ void add_record(Program& program, Outcome& outcome) {
     auto options = std::make_shared<Options>();
     Command sub = program.add("record", "Record what a program does with this host's driver (ptrace), its work included");
     sub.footer("Example:\n  tu104sim record -o client.trace -- ./client && tu104sim show client.trace && tu104sim replay client.trace");
-    sub.option("-o,--output", options->output, "trace to write", Need::Required);
-    sub.option("--lines", options->lines, "write the recording as JSON lines (docs/IMPORT.md) to this file, too");
-    sub.option("--gpu,--chip", options->chip, "chip profile that allocations are retargeted to, or as-recorded");
+    sub.option("-o,--output FILE", options->output, "trace to write", Need::Required);
+    sub.option("--lines FILE", options->lines, "write the recording as JSON lines (docs/IMPORT.md) to this file, too");
+    sub.option("--gpu,--chip NAME", options->chip, "chip profile that allocations are retargeted to, or as-recorded");
     sub.option("program", options->command, "program and its arguments, after --", Need::Required);
     sub.action([options, &outcome] { execute(*options, outcome); });
 }

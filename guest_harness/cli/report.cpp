@@ -54,7 +54,7 @@ void add_report(Program& program, Outcome& outcome) {
     Command sub = program.add("report", "One self-contained HTML page about a trace");
     sub.footer("Example:\n  tu104sim report a.trace -o a.html\nExit code 0: the replay is as recorded; 1: it diverges, as the page says.");
     sub.option("trace", options->trace, "trace, binary or text", Need::Required);
-    sub.option("-o,--output", options->output, "the page", Need::Required);
+    sub.option("-o,--output FILE", options->output, "the page", Need::Required);
     sub.action([options, &outcome] { execute(*options, outcome); });
 }
 

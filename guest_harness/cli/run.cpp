@@ -135,17 +135,17 @@ void add_run(Program& program, Outcome& outcome) {
     Command sub = program.add("run", "Run a guest program on the simulated machine");
     sub.footer("Example:\n  tu104sim run --gpu t4 --driver 570.144 --seed 7 --record a.trace -- ./saxpy 1024\n"
                "The guest is a static x86-64 program. Exit code 0: it exited with 0; 1: it did not, and why; 3: something unmodelled.");
-    sub.option("--gpu,--chip", options->machine.chip, "chip profile: t4, rtx2080 or rtx5000");
-    sub.option("--engines", options->engines, "engine list (JSON) in place of the profile's own; example: examples/engines_t4.json");
-    sub.option("--driver", options->machine.driver, "driver version");
+    sub.option("--gpu,--chip NAME", options->machine.chip, "chip profile: t4, rtx2080 or rtx5000");
+    sub.option("--engines FILE", options->engines, "engine list (JSON) in place of the profile's own; example: examples/engines_t4.json");
+    sub.option("--driver VERSION", options->machine.driver, "driver version");
     sub.option("--seed", options->machine.seed, "schedule; 0 is the nominal one");
-    sub.option("--boot", options->boot, "cold: from power-on, through ROM, FWSEC and Booter; warm: the firmware's images are in place");
-    sub.option("--timing", options->timing, std::string(kTimingHelp));
-    sub.option("--record", options->record, "write a trace of every crossing to this file");
-    sub.option("--journal", options->journal, "write the journal as text to this file");
-    sub.option("--timeline", options->timeline, "write what happened when, as JSON for ui.perfetto.dev, to this file");
-    sub.option("--faults", options->faults, "fault plan: what goes wrong on purpose, and when; explore --points lists what there is");
-    sub.option("--env", options->environment, "NAME=VALUE for the guest (the host's environment never reaches it)");
+    sub.option("--boot cold|warm", options->boot, "cold: from power-on, through ROM, FWSEC and Booter; warm: the firmware's images are in place");
+    sub.option("--timing on|off", options->timing, std::string(kTimingHelp));
+    sub.option("--record FILE", options->record, "write a trace of every crossing to this file");
+    sub.option("--journal FILE", options->journal, "write the journal as text to this file");
+    sub.option("--timeline FILE", options->timeline, "write what happened when, as JSON for ui.perfetto.dev, to this file");
+    sub.option("--faults FILE", options->faults, "fault plan: what goes wrong on purpose, and when; explore --points lists what there is");
+    sub.option("--env NAME=VALUE", options->environment, "NAME=VALUE for the guest (the host's environment never reaches it)");
     sub.option("--time-limit", options->time_limit_ms, "stop after so many milliseconds of virtual time");
     add_end_options(sub, options->end);
     add_hw_options(sub, options->hw);

@@ -236,12 +236,12 @@ SmTools::Result SmTools::finish() {
 }
 
 void add_sm_tool_options(Command& command, SmToolOptions& options) {
-    command.option("--sass-trace", options.sass_trace,
+    command.option("--sass-trace FOLDER", options.sass_trace,
                    "write what kernels execute to this new folder: Accel-Sim's format (.traceg) and text with results (.txt)");
-    command.option("--check", options.check,
+    command.option("--check KINDS", options.check,
                    "watch kernels for races (two lanes, no order, one writes), memory (reads of what nobody wrote, accesses outside "
                    "allocations), hazards (stalls too short); several by commas; exit code 1 when something is found");
-    command.option("--break", options.breaks,
+    command.option("--break PLACES", options.breaks,
                    "stop before the instruction at PC, or KERNEL:PC with PC from the kernel's entry and KERNEL its name, #n for the "
                    "n-th launch, or its entry's address; several by commas");
     command.flag("--break-go-on", options.go_on, "print the warp at each breakpoint and go on");

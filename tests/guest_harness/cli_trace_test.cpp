@@ -30,6 +30,7 @@ TEST_CASE("cli: help names every subcommand and each has an example") {
     for (const char* name : {"run", "replay", "import", "show", "diff", "verify", "coverage", "info"}) {
         CHECK(has(help, name));
         Finished one = tu104sim(std::string(name) + " --help");
+        CHECK_MESSAGE(!has(one, " TEXT"), name << ": the help says of every value what it is");
         CHECK(one.exit_code == 0);
         CHECK_MESSAGE(has(one, std::string("tu104sim ") + name + " "), name);
     }
