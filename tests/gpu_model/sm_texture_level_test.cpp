@@ -429,3 +429,67 @@ TEST_CASE("the texel beyond a cube's edge is the neighbour's, from every edge an
         }
     }
 }
+
+TEST_CASE("no header, sampler or coordinate does more than give a value or a fault") {
+    FlatMemory memory;
+    constexpr u64 va = 0x10'0000;
+    memory.add(va, 1 << 16);
+    sim::u64 state = 1;
+    const auto draw = [&state] { return static_cast<u32>((state = state * 6364136223846793005u + 1442695040888963407u) >> 32); };
+    // Numbers that decide something: ends of ranges, infinities, NaNs.
+    const auto number = [&] {
+        constexpr u32 special[] = {0, 0x8000'0000, 0x7f80'0000, 0xff80'0000, 0x7fc0'0000, 0x3f80'0000, 0x7f7f'ffff, 1};
+        return draw() % 3 == 0 ? special[draw() % std::size(special)] : draw();
+    };
+    u32 decoded = 0, values = 0;
+    for (u32 round = 0; round < 30'000; ++round) {
+        TextureEntry header{}, entry{};
+        for (u32& word : header) word = draw();
+        for (u32& word : entry) word = draw();
+        // Mostly entries that decode.
+        if (round % 4 != 0) {
+            put(header, texhead::COMPONENTS, std::array<u32, 4>{0x0f, 0x08, 0x03, 0x1d}[draw() % 4]);
+            for (EntryField field : {texhead::R_DATA_TYPE, texhead::G_DATA_TYPE, texhead::B_DATA_TYPE, texhead::A_DATA_TYPE})
+                put(header, field, draw() % 2 == 0 ? 2 : 4);
+            put(header, texhead::HEADER_VERSION, 3);
+            put(header, texhead::TEXTURE_TYPE, draw() % 9);
+            for (EntryField field : {texhead::GOBS_PER_BLOCK_WIDTH, texhead::TILE_WIDTH_IN_GOBS, texhead::GOB3D,
+                                     texhead::USE_HEADER_OPT_CONTROL, texhead::MULTI_SAMPLE_COUNT, texhead::S_R_G_B_CONVERSION,
+                                     texhead::RES_VIEW_MIN_MIP_LEVEL})
+                put(header, field, 0);
+            put(header, texhead::GOBS_PER_BLOCK_HEIGHT, draw() % 6);
+            put(header, texhead::GOBS_PER_BLOCK_DEPTH, draw() % 6);
+            put(header, texhead::MAX_MIP_LEVEL, 15);
+            put(header, texhead::ADDRESS_BITS31TO0, static_cast<u32>(va));
+            put(header, texhead::ADDRESS_BITS48TO32, 0);
+            if (draw() % 2 == 0) {
+                put(header, texhead::WIDTH_MINUS_ONE, draw() % 8);
+                put(header, texhead::HEIGHT_MINUS_ONE, draw() % 8);
+                put(header, texhead::HEIGHT_MINUS_ONE_BIT16, 0);
+            }
+            put(entry, texsamp::MAG_FILTER, 1 + draw() % 2);
+            put(entry, texsamp::REDUCTION_FILTER, 0);
+        }
+        Texture texture;
+        Sampler sampler;
+        if (decode_texture(header, texture) != "" || decode_sampler(entry, sampler) != "") continue;
+        ++decoded;
+        if (texture.is_cube() && texture.width != texture.height) continue;  // refused by the instruction
+        TextureUnit unit(memory, texture);
+        TexturePoint point;
+        point.dimensions = texture.is_cube() ? 3 : 1 + draw() % 3;
+        for (u32& at : point.at) at = number();
+        point.layer = draw() & 0xffff;
+        for (sim::i32& offset : point.offset) offset = static_cast<sim::i32>(draw() % 64) - 32;
+        if (draw() % 2 == 0) point.reference = number();
+        TextureGradient gradient;
+        for (std::size_t i = 0; i < 3; ++i) gradient.dx[i] = real(number()), gradient.dy[i] = real(number());
+        const bool may_filter = TextureUnit::is_filterable(texture) || (!sampler.linear && !sampler.min_linear);
+        if (may_filter) values += unit.sample(sampler, point, gradient_lod(gradient)).has_value() ? 1u : 0u;
+        if (may_filter) values += unit.sample(sampler, point, explicit_lod(number())).has_value() ? 1u : 0u;
+        values += unit.gather(sampler, point, draw() % 4).has_value() ? 1u : 0u;
+        if (!texture.is_cube()) values += unit.fetch(point, static_cast<sim::i32>(draw()) % 20, draw() % 2 == 0).has_value() ? 1u : 0u;
+    }
+    CHECK(decoded > 4'000);
+    CHECK(values > 4'000);
+}

@@ -14,8 +14,9 @@ namespace {
 
 constexpr double kLodMost = 1048576.0;  // far beyond every bound
 
-// Ten significant bits.
+// Ten significant bits. NaN is zero.
 double shortened(double value) {
+    if (!(value == value)) return 0;
     constexpr int bits = 10;
     int exponent = 0;
     const double mantissa = std::frexp(value, &exponent);
@@ -44,6 +45,7 @@ i64 gradient_lod(const TextureGradient& gradient) {
     for (std::size_t i = 0; i < dx.size(); ++i) {
         dx[i] = shortened(gradient.dx[i]);
         dy[i] = shortened(gradient.dy[i]);
+        if (!std::isfinite(dx[i]) || !std::isfinite(dy[i])) return static_cast<i64>(kLodMost);
         sum[i] = dx[i] + dy[i];
         difference[i] = dx[i] - dy[i];
     }
@@ -51,7 +53,6 @@ i64 gradient_lod(const TextureGradient& gradient) {
     const double longest =
         std::max({about_length(dx), about_length(dy), over_root * about_length(sum), over_root * about_length(difference)});
     if (!(longest > 0)) return static_cast<i64>(-kLodMost);
-    if (!std::isfinite(longest)) return static_cast<i64>(kLodMost);
     int exponent = 0;
     const double mantissa = std::frexp(longest, &exponent);  // from 1/2 to 1
     constexpr double steps = 512;
