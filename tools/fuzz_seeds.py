@@ -154,7 +154,8 @@ def trace_seeds(seeds, program):
         seeds.add("trace", "imported", out.read_bytes(), f"tu104sim import {recording}")
         texts = [subprocess.run([program, "show", "--text", path], check=True, capture_output=True, text=True).stdout
                  for path in (out, *(ROOT / f"seeds/replay/{name}.trace" for name in ("rm_client", "rm_client_stopped", "unknown_calls")))]
-    seeds.add("trace_text", "every_kind", every_kind(texts).encode(), f"{recording} and seeds/replay: the shortest event of each kind, as text")
+    origin = f"{recording} and seeds/replay: the shortest event of each kind, as text"
+    seeds.add("trace_text", "every_kind", every_kind(texts).encode(), origin)
 
 
 def every_kind(texts):
@@ -380,7 +381,8 @@ def kernel_seeds(seeds):
 def tour_seeds(seeds):
     """Kernels in a straight line: what compiled code does with registers, one word of each form and modifiers, then the logic functions."""
     pipes = {}  # (operation, form) to pipe
-    for row in re.finditer(r"^SASS\(\w+, *\"[^\"]+\", *(0x[0-9a-f]+), *([F0-9|]+), .*, (\w+)\)", (ROOT / "gpu_model/sm/isa/sm75.def").read_text(), re.M):
+    rows = (ROOT / "gpu_model/sm/isa/sm75.def").read_text()
+    for row in re.finditer(r"^SASS\(\w+, *\"[^\"]+\", *(0x[0-9a-f]+), *([F0-9|]+), .*, (\w+)\)", rows, re.M):
         for form in row[2].split("|"):
             pipes[int(row[1], 16), int(form[1:])] = row[3]
     registers_only = {"Fma", "Fp64", "Half", "Int", "Tensor", "Udp", "Xu"}
