@@ -346,6 +346,8 @@ def work_seeds(seeds):
                           ("wrong", (("CTA_THREAD_DIMENSION0", 2048), ("IS_QUEUE", 1), ("QMD_MAJOR_VERSION", 1)))):
         records = b"".join(struct.pack("<2I", number[name], value) for name, value in changes if name in number)
         seeds.add("qmd", seed, packed([2]) + records.ljust(64, b"\0"), "gpu_model/engine/compute/qmd.def")
+    for mode in range(6):  # the last one does not exist
+        seeds.add("qmd", f"render_mode{mode}", packed([mode + 1 << 2 | 0x20]) + bytes(64), HERE)
 
 
 def page_table_seeds(seeds):

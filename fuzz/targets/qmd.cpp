@@ -1,6 +1,7 @@
 // Launches: a QMD as the compute class reads it. The input's first byte: bit 0 raw (256 bytes follow), else a sound QMD
 // whose fields the input changes, as records of u8 field, u8 index, u16 nothing, u32 value; bit 1 a second launch
-// behind the first. What passes the checks runs a program that stores and ends.
+// behind the first; bits 2 to 4 one more than the mode of SET_RENDER_ENABLE, 0: not set; bits 5 and 6 what its condition
+// finds in memory. What passes the checks runs a program that stores and ends.
 #include <cstring>
 
 #include "fuzz/channels.h"
@@ -16,7 +17,7 @@ using gpu::Qmd;
 using gpu::QmdField;
 
 // Within the data that both channels see.
-constexpr u64 kCodeAt = 0, kConstantsAt = 0x2000, kQmdAt = 0x4000, kStoresAt = 0x8000;
+constexpr u64 kCodeAt = 0, kConstantsAt = 0x2000, kQmdAt = 0x4000, kConditionAt = 0x6000, kStoresAt = 0x8000;
 constexpr u32 kComputeClass = 0xC5C0;
 
 // MOV R2, c[0][0x160]; MOV R3, c[0][0x164]; STG.E.SYS [R2], R3; EXIT.
@@ -94,10 +95,17 @@ void run_qmd(std::span<const u8> bytes) {
     const auto method = [](u32 address, u32 count) { return 1u << 29 | count << 16 | 1u << 13 | address >> 2; };
     const u32 address = static_cast<u32>((Channels::kDataVa + kQmdAt) >> 8);
     constexpr u32 kSetObject = 0, kSharedWindow = 0x2A0, kLocalWindow = 0x7B0, kSendPcasA = 0x2B4,
-                  kSendSignalingPcasB = 0x2BC;
+                  kSendSignalingPcasB = 0x2BC, kSetRenderEnableA = 0x1550;
     std::vector<u32> words = {
-        method(kSetObject, 1), kComputeClass, method(kSharedWindow, 2),       0x7F, 0, method(kLocalWindow, 2), 0x7E, 0,
-        method(kSendPcasA, 1), address,       method(kSendSignalingPcasB, 1), 3};
+        method(kSetObject, 1), kComputeClass, method(kSharedWindow, 2), 0x7F, 0, method(kLocalWindow, 2), 0x7E, 0};
+    if (const u32 render = choice >> 2 & 7u; render != 0) {
+        const u64 condition = Channels::kDataVa + kConditionAt;
+        bench.write_u64(bench.data_pa() + kConditionAt, choice >> 5 & 1u);
+        bench.write_u64(bench.data_pa() + kConditionAt + 16, choice >> 6 & 1u);
+        words.insert(words.end(), {method(kSetRenderEnableA, 3), static_cast<u32>(condition >> 32),
+                                   static_cast<u32>(condition), render - 1});
+    }
+    words.insert(words.end(), {method(kSendPcasA, 1), address, method(kSendSignalingPcasB, 1), 3});
     if ((choice & 2) != 0)
         words.insert(words.end(), {method(kSendPcasA, 1), address, method(kSendSignalingPcasB, 1), 3});
     const Channels::Channel& channel = bench.compute();
