@@ -97,7 +97,8 @@ void add_hw_options(Command& command, HwOptions& options) {
 }
 
 void add_companions_option(Command& command, HwOptions& options) {
-    command.option("--companions FOLDER", options.companions, "with --hw=cuda: folder of images with the kernels compiled for the GPU there");
+    command.option("--companions FOLDER", options.companions,
+                   "with --hw=cuda: folder of images with the kernels compiled for the GPU there");
     command.needs("--companions", "--hw");
 }
 

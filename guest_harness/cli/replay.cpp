@@ -173,7 +173,8 @@ void add_replay(Program& program, Outcome& outcome) {
     sub.option("--goto", options->stop_before, "stop before this event (as show numbers them) and tell the machine's state");
     add_hw_options(sub, options->hw);
     add_companions_option(sub, options->hw);
-    sub.option("--report FILE", options->hw.report, "with --hw: write the comparison to this file, as JSON (.json), a page (.html) or text");
+    sub.option("--report FILE", options->hw.report,
+               "with --hw: write the comparison to this file, as JSON (.json), a page (.html) or text");
     sub.needs("--report", "--hw");
     add_sm_tool_options(sub, options->tools);
     add_end_options(sub, options->end);

@@ -139,7 +139,8 @@ void add_run(Program& program, Outcome& outcome) {
     sub.option("--engines FILE", options->engines, "engine list (JSON) in place of the profile's own; example: examples/engines_t4.json");
     sub.option("--driver VERSION", options->machine.driver, "driver version");
     sub.option("--seed", options->machine.seed, "schedule; 0 is the nominal one");
-    sub.option("--boot cold|warm", options->boot, "cold: from power-on, through ROM, FWSEC and Booter; warm: the firmware's images are in place");
+    sub.option("--boot cold|warm", options->boot,
+               "cold: from power-on, through ROM, FWSEC and Booter; warm: the firmware's images are in place");
     sub.option("--timing on|off", options->timing, std::string(kTimingHelp));
     sub.option("--record FILE", options->record, "write a trace of every crossing to this file");
     sub.option("--journal FILE", options->journal, "write the journal as text to this file");
