@@ -215,7 +215,8 @@ void add_corpus(Program& program, Outcome& outcome) {
             nlohmann::ordered_json object;
             // Every verdict, also those that no case got: a script asks for them by name.
             using Verdict = CaseReport::Verdict;
-            for (Verdict verdict : {Verdict::Equal, Verdict::Close, Verdict::NotCompared, Verdict::Different, Verdict::Failed, Verdict::Unfinished})
+            for (Verdict verdict :
+                 {Verdict::Equal, Verdict::Close, Verdict::NotCompared, Verdict::Different, Verdict::Failed, Verdict::Unfinished})
                 object["totals"][std::string(corpus::verdict_name(verdict))] = totals[corpus::verdict_name(verdict)];
             object["cases"] = std::move(cases);
             print(object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
