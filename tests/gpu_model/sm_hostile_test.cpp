@@ -147,7 +147,7 @@ void choose_launch(KernelLaunch& launch, sim::RandomStream& rng) {
 
 TEST_CASE("10,000,000 random instruction words decode, print and tell their registers, or are refused by their bits") {
     const u64 rounds = u64{test::hostile_rounds(30'000)} * 10;
-    sim::RandomStream rng(75, "sm_hostile_test", "words");
+    sim::RandomStream rng(test::hostile_seed(75), "sm_hostile_test", "words");
     u64 decoded = 0;
     for (u64 round = 0; round < rounds; ++round) {
         const Word word = round % 2 == 0 ? Word{.lo = rng.next(), .hi = rng.next()} : likely_word(rng);
@@ -172,7 +172,7 @@ TEST_CASE("10,000,000 random instruction words decode, print and tell their regi
 TEST_CASE("1,000,000 mutated kernels end in nothing worse than a trap, and alike on every instruction set") {
     const u32 rounds = test::hostile_rounds(4'000);
     constexpr u64 kBudget = 4'000;
-    sim::RandomStream rng(75, "sm_hostile_test", "kernels");
+    sim::RandomStream rng(test::hostile_seed(75), "sm_hostile_test", "kernels");
     HostileBench portable(LaneTarget::Portable), best(best_lane_target());
     u32 done = 0, trapped = 0;
     for (u32 round = 0; round < rounds; ++round) {

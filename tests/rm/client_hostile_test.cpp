@@ -219,8 +219,9 @@ std::string run_hostile(u64 seed, u32 steps) {
 
 TEST_CASE("100,000 hostile ioctls are answered, and answered the same twice, and memory stays flat") {
     const u32 steps = test::hostile_rounds(100'000) / 4;
-    for (u64 seed = 1; seed <= 4; ++seed) {
+    const u64 first_seed = test::hostile_seed(1);
+    for (u64 seed = first_seed; seed < first_seed + 4; ++seed) {
         std::string first = run_hostile(seed, steps);
-        if (seed == 1) CHECK(first == run_hostile(seed, steps));
+        if (seed == first_seed) CHECK(first == run_hostile(seed, steps));
     }
 }
