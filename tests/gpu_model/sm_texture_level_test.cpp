@@ -483,7 +483,10 @@ TEST_CASE("no header, sampler or coordinate does more than give a value or a fau
         for (sim::i32& offset : point.offset) offset = static_cast<sim::i32>(draw() % 64) - 32;
         if (draw() % 2 == 0) point.reference = number();
         TextureGradient gradient;
-        for (std::size_t i = 0; i < 3; ++i) gradient.dx[i] = static_cast<double>(real(number())), gradient.dy[i] = static_cast<double>(real(number()));
+        for (std::size_t i = 0; i < 3; ++i) {
+            gradient.dx[i] = static_cast<double>(real(number()));
+            gradient.dy[i] = static_cast<double>(real(number()));
+        }
         const bool may_filter = TextureUnit::is_filterable(texture) || (!sampler.linear && !sampler.min_linear);
         if (may_filter) values += unit.sample(sampler, point, gradient_lod(gradient)).has_value() ? 1u : 0u;
         if (may_filter) values += unit.sample(sampler, point, explicit_lod(number())).has_value() ? 1u : 0u;
