@@ -131,7 +131,7 @@ void write_whole(const std::string& path, const std::string& text) {
     std::ofstream file(path, std::ios::binary | std::ios::trunc);
     file << text;
     file.close();
-    if (!file) throw sim::HostError(fmt::format("cannot write {} (is the disk full?)", path));
+    if (!file) throw sim::HostError(fmt::format("cannot write {} (is its folder there, and the disk not full?)", path));
 }
 
 void add_end_options(Command& command, EndOptions& options) {

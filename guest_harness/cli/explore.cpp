@@ -191,7 +191,7 @@ void execute(const Options& options, Outcome& outcome) {
     if (first > last) throw sim::HostError(fmt::format("--seeds is \"{}\", must ascend", options.seeds));
     std::pair<u64, u64> shard{1, 1};
     if (!options.shard.empty()) shard = parse_pair(options.shard, "/", "--shard");
-    if (shard.first == 0 || shard.first > shard.second)
+    if (!options.shard.empty() && (options.shard.find('/') == std::string::npos || shard.first == 0 || shard.first > shard.second))
         throw sim::HostError(fmt::format("--shard is \"{}\", must be 1/N to N/N", options.shard));
     parse_timing(options.timing);
     if (options.jobs == 0 || options.jobs > kWorkersMax)

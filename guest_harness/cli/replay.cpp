@@ -139,6 +139,10 @@ void execute(const Options& options, Outcome& outcome) {
     } else if (std::string failure = watched.failure(); !failure.empty()) {
         end.exit_code = kFailed;
         end.failure = failure;
+    } else if (!result.complete && !result.stopped && result.events_played == 0 && !result.time_is_up) {
+        // What broke off before its first event has nothing that could differ.
+        end.exit_code = kFailed;
+        end.failure = options.trace + " holds no event: nothing was compared; record it again";
     } else if (result.any_invented) {
         end.exit_code = kUnmodelled;
     }

@@ -39,9 +39,9 @@ class TraceFolder final : public sm::TextSink {
 public:
     explicit TraceFolder(const std::string& path) : path_(path) {
         std::error_code error;
-        std::filesystem::create_directories(path_, error);
+        std::filesystem::create_directory(path_, error);
         if (error || !std::filesystem::is_directory(path_))
-            throw sim::HostError(fmt::format("cannot make the folder {}", path));
+            throw sim::HostError(fmt::format("cannot make the folder {}; its parent has to be there", path));
         // Kernels of an earlier trace would look like this one's.
         if (!std::filesystem::is_empty(path_, error))
             throw sim::HostError(fmt::format("{} is not empty; give --sass-trace a folder of its own", path));

@@ -34,7 +34,7 @@ void store_as(u64 address, u64 value) {
 class RealSystem final : public System {
 public:
     RealSystem() : gpu_node_(find_gpu_node()) {
-        if (gpu_node_.empty()) throw HostError("this host has no /dev/nvidia0; --hw=rm needs an NVIDIA GPU and its driver");
+        if (gpu_node_.empty()) throw HostError("this host has no /dev/nvidia0; real hardware (--hw) needs an NVIDIA GPU and its driver");
         void* page = ::mmap(nullptr, kHolePage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (page == MAP_FAILED) throw HostError("the host refused a page");
         hole_ = page;

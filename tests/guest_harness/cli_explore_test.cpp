@@ -63,7 +63,7 @@ TEST_CASE("explore: every seed of the range, the same text for any number of job
 
 TEST_CASE("explore: a mistake is said once, with exit code 2") {
     Folder folder;
-    for (std::string arguments : {"--seeds 5..2 x", "--seeds one x", "--shard 3/2 x", "--jobs 0 x", "--jobs 257 x",
+    for (std::string arguments : {"--seeds 5..2 x", "--seeds one x", "--shard 3/2 x", "--shard 1 x", "--jobs 0 x", "--jobs 257 x",
                                   "--seeds 0..18446744073709551615 x", "--seeds 0..99999999 --shard 1/2 x", "'/nonexistent.trace'", ""}) {
         CAPTURE(arguments);
         Finished done = tu104sim("explore " + arguments);
