@@ -340,13 +340,9 @@ bool is_import(const Header& header) { return header.origin == "import"; }
 ImportOutcome play_import(const OpenTrace& open, const PlayOptions& options) {
     std::unique_ptr<Reader> reader = open();
     const Header header = reader->header();
-    MachineOptions machine_options;
-    machine_options.chip = header.chip;
-    machine_options.driver = header.driver;
-    machine_options.engines = options.engines;
-    if (options.engines.empty() && !header.engines.empty())
-        machine_options.engines = parse_engines(header.engines, "engine list of the trace");
-    machine_options.seed = options.seed.value_or(header.seed);
+    MachineOptions machine_options = machine_for(header, options);
+    // A recording says nothing of how the machine began, nor of time.
+    machine_options.boot = MachineOptions{}.boot;
     machine_options.timing = options.timing.value_or(true);
     Machine machine(machine_options);
     if (options.faults) arm_faults(machine.kernel(), *options.faults);

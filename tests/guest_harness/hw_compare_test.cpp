@@ -3,33 +3,12 @@
 
 #include <doctest/doctest.h>
 
-#include "guest_harness/run.h"
-#include "guest_harness/trace/recorder.h"
+#include "tests/guest_harness/record_guest.h"
 
 namespace harness::hw {
 namespace {
 
-// A guest's trace in memory, on a machine that starts warm.
-std::string record(const std::string& guest, std::vector<std::string> args = {}, const std::string& driver = "570.144") {
-    MachineOptions machine;
-    machine.driver = driver;
-    machine.boot = rm::BootMode::Warm;
-    trace::Writer writer(trace::header_for(machine, "run", {guest}));
-    struct Sink final : CrossingSink {
-        trace::Writer* writer = nullptr;
-        void on_call(const CallRecord& call) override { writer->add(call); }
-        void on_stores(const StoreBatch& batch) override { writer->add(batch); }
-        void on_mmio(const MmioRecord& access) override { writer->add(access); }
-        void on_poll(const PollRecord& poll) override { writer->add(poll); }
-    } sink;
-    sink.writer = &writer;
-    RunOptions options{.guest_path = std::string(TU104SIM_BINARY_DIR) + "/guests/" + guest, .args = std::move(args),
-                       .machine = machine, .sink = &sink};
-    RunOutcome outcome = run_guest(options);
-    REQUIRE(outcome.exit_code == 0);
-    writer.close({});
-    return writer.bytes();
-}
+using test_support::record_guest;
 
 // A model in place of the hardware that stores one word of its own accord: every copy of it shows.
 class Faulty final : public System {
@@ -77,7 +56,7 @@ Comparison compare_bytes(const std::string& bytes, std::unique_ptr<System> syste
 }  // namespace
 
 TEST_CASE("the shipped client's trace is equal on a driver of its version and on a younger one, whose layouts differ") {
-    const std::string bytes = record("rm_client");
+    const std::string bytes = record_guest("rm_client");
     for (const char* driver : {"570.144", "580.95.05"}) {
         const Comparison result = compare_bytes(bytes, model(driver));
         INFO(comparison_text(result));
@@ -90,7 +69,7 @@ TEST_CASE("the shipped client's trace is equal on a driver of its version and on
 }
 
 TEST_CASE("the work of a client that speaks a younger version is found and compared") {
-    const Comparison result = compare_bytes(record("rm_client", {}, "580.95.05"), model("580.95.05"));
+    const Comparison result = compare_bytes(record_guest("rm_client", {}, "580.95.05"), model("580.95.05"));
     INFO(comparison_text(result));
     CHECK(result.equal());
     CHECK(result.real.points == 3);
@@ -98,7 +77,7 @@ TEST_CASE("the work of a client that speaks a younger version is found and compa
 }
 
 TEST_CASE("random pieces of work are equal at every release") {
-    const Comparison result = compare_bytes(record("copies_client", {"150", "11", "lprtbBis"}), model("580.95.05", "rtx2080"));
+    const Comparison result = compare_bytes(record_guest("copies_client", {"150", "11", "lprtbBis"}), model("580.95.05", "rtx2080"));
     INFO(comparison_text(result));
     CHECK(result.equal());
     CHECK(result.real.submissions_awaited == 151);
@@ -107,7 +86,7 @@ TEST_CASE("random pieces of work are equal at every release") {
 }
 
 TEST_CASE("work in a space of UVM's is equal, its pool polled") {
-    const Comparison result = compare_bytes(record("uvm_client"), model("580.95.05"));
+    const Comparison result = compare_bytes(record_guest("uvm_client"), model("580.95.05"));
     INFO(comparison_text(result));
     CHECK(result.equal());
     CHECK(result.real.points == 2);
@@ -115,7 +94,7 @@ TEST_CASE("work in a space of UVM's is equal, its pool polled") {
 }
 
 TEST_CASE("after kernels all memory that the GPU sees is compared") {
-    const Comparison result = compare_bytes(record("kernel_client"), model("570.144"));
+    const Comparison result = compare_bytes(record_guest("kernel_client"), model("570.144"));
     INFO(comparison_text(result));
     CHECK(result.equal());
     CHECK(result.real.unsettled == 0);
@@ -124,7 +103,7 @@ TEST_CASE("after kernels all memory that the GPU sees is compared") {
 
 TEST_CASE("a byte that differs is found, with the work that wrote it") {
     // The source of the second half's copies: 20 KiB of pattern, stored in pieces of 8 bytes after the ring's entry and USERD.
-    const Comparison result = compare_bytes(record("rm_client"), std::make_unique<Faulty>(model("570.144"), 500));
+    const Comparison result = compare_bytes(record_guest("rm_client"), std::make_unique<Faulty>(model("570.144"), 500));
     INFO(comparison_text(result));
     CHECK_FALSE(result.equal());
     CHECK(result.exit_code() == 1);
@@ -141,7 +120,7 @@ TEST_CASE("a byte that differs is found, with the work that wrote it") {
 TEST_CASE("a comparison that is aborted gives everything back and is not equal") {
     CompareOptions options;
     options.abort_after = 60;
-    const Comparison result = compare_bytes(record("rm_client"), model("570.144"), options);
+    const Comparison result = compare_bytes(record_guest("rm_client"), model("570.144"), options);
     CHECK_FALSE(result.equal());
     CHECK(result.exit_code() == 1);
     CHECK(result.stopped.find("forced abort") != std::string::npos);

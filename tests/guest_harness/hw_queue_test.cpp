@@ -4,35 +4,16 @@
 
 #include <doctest/doctest.h>
 
-#include "guest_harness/run.h"
-#include "guest_harness/trace/recorder.h"
 #include "sim/check.h"
 #include "tests/guest_harness/memory_queues.h"
+#include "tests/guest_harness/record_guest.h"
 
 namespace harness::hw {
 namespace {
 
-constexpr const char* kCompanions = TU104SIM_SOURCE_DIR "/examples/companions";
+using test_support::record_guest;
 
-std::string record_guest(const std::string& guest, std::vector<std::string> args = {}) {
-    MachineOptions machine;
-    machine.boot = rm::BootMode::Warm;
-    trace::Writer writer(trace::header_for(machine, "run", {guest}));
-    struct Sink final : CrossingSink {
-        trace::Writer* writer = nullptr;
-        void on_call(const CallRecord& call) override { writer->add(call); }
-        void on_stores(const StoreBatch& batch) override { writer->add(batch); }
-        void on_mmio(const MmioRecord& access) override { writer->add(access); }
-        void on_poll(const PollRecord& poll) override { writer->add(poll); }
-    } sink;
-    sink.writer = &writer;
-    RunOptions options{.guest_path = std::string(TU104SIM_BINARY_DIR) + "/guests/" + guest, .args = std::move(args), .machine = machine,
-                       .sink = &sink};
-    RunOutcome outcome = run_guest(options);
-    REQUIRE(outcome.exit_code == 0);
-    writer.close({});
-    return writer.bytes();
-}
+constexpr const char* kCompanions = TU104SIM_SOURCE_DIR "/examples/companions";
 
 class MemorySource final : public QueueSource {
 public:

@@ -17,7 +17,7 @@ constexpr u64 kWprHigh = 0x1FA828, kWprLow = 0x1FA824;
 constexpr u64 kFaultBufferSize = 0xB83010;  // of the non-replayable buffer, which is the firmware's
 
 // Driver and device without processes: the operating system calls the adapter.
-class PowerRig final : private gpu::PciHost, private rm::client::AdapterEvents, public sim::JournalSink {
+class PowerRig final : public WatchedHost, private rm::client::AdapterEvents {
 public:
     explicit PowerRig(const char* version = "570.144", rm::BootMode boot = rm::BootMode::Cold)
         : version_(*rm::find_version(version).version), gpu(kernel, *gpu::find_chip("t4"), *this),
@@ -88,40 +88,20 @@ public:
         return bytes;
     }
     u32 reg(u64 offset) { return static_cast<u32>(gpu.pci().bar_read(gpu::Bar::Bar0, offset, 4)); }
-    bool noted(std::string_view text) const {
-        return std::any_of(notes.begin(), notes.end(), [text](const std::string& note) { return note.find(text) != std::string::npos; });
-    }
     std::string all_notes() const {
         std::string out;
         for (const std::string& note : notes) out += note + "\n";
         return out;
     }
-    void on_record(const sim::JournalRecord& record, std::span<const u8>) override {
-        if (record.type == &rm::records::gsp_boot) tap.open = false;
-    }
-    void on_note(SimTime, std::string_view text) override { notes.emplace_back(text); }
 
 private:
     const rm::DriverVersion& version_;
 
 public:
     sim::Kernel kernel;
-    harness::HostMemory memory;
     gpu::Gpu gpu;
 
 private:
-    bool dma_read(gpu::SysPa address, std::span<u8> out) override {
-        if (!memory.allocated(address, out.size())) return false;
-        memory.memory().read(address.value, out);
-        tap.read(address.value, out);
-        return true;
-    }
-    bool dma_write(gpu::SysPa address, std::span<const u8> bytes) override {
-        if (!memory.allocated(address, bytes.size())) return false;
-        memory.memory().write(address.value, bytes);
-        return true;
-    }
-    std::span<u8> dma_window(gpu::SysPa, u64, bool) override { return {}; }
     void message_interrupt(u16) override {}  // every wait here polls
     void on_rpc_event(const rm::msgq::Record&) override {}
     void on_nonstall(u32) override {}
@@ -129,8 +109,6 @@ private:
     rm::BootMode boot_;
 
 public:
-    DmaTap tap;
-    std::vector<std::string> notes;
     std::unique_ptr<rm::client::Adapter> adapter;
 };
 

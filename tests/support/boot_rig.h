@@ -64,8 +64,41 @@ private:
     gpu::PciDevice& below_;
 };
 
+// What a bench lends the chip: memory by DMA, watched by the tap, and somebody who keeps the journal's notes.
+class WatchedHost : protected gpu::PciHost, public sim::JournalSink {
+public:
+    bool noted(std::string_view text) const {
+        return std::any_of(notes.begin(), notes.end(), [text](const std::string& note) { return note.find(text) != std::string::npos; });
+    }
+    void on_record(const sim::JournalRecord& record, std::span<const u8>) override {
+        if (record.type == &rm::records::gsp_boot) tap.open = false;
+    }
+    void on_note(SimTime, std::string_view text) override { notes.emplace_back(text); }
+
+    harness::HostMemory memory;
+    DmaTap tap;
+    std::vector<std::string> notes;
+
+protected:
+    ~WatchedHost() = default;
+
+private:
+    bool dma_read(gpu::SysPa address, std::span<u8> out) override {
+        if (!memory.allocated(address, out.size())) return false;
+        memory.memory().read(address.value, out);
+        tap.read(address.value, out);
+        return true;
+    }
+    bool dma_write(gpu::SysPa address, std::span<const u8> bytes) override {
+        if (!memory.allocated(address, bytes.size())) return false;
+        memory.memory().write(address.value, bytes);
+        return true;
+    }
+    std::span<u8> dma_window(gpu::SysPa, u64, bool) override { return {}; }
+};
+
 // A machine whose driver can be replaced while the device keeps its state.
-class Rig final : private gpu::PciHost, public sim::JournalSink {
+class Rig final : public WatchedHost {
 public:
     explicit Rig(const char* version = "570.144", const char* firmware = nullptr)
         : version_(*rm::find_version(version).version), gpu(kernel, *gpu::find_chip("t4"), *this),
@@ -99,13 +132,6 @@ public:
         kernel.run(kernel.now() + SimTime::from_s(60));
     }
     u32 reg(u64 offset) { return static_cast<u32>(gpu.pci().bar_read(gpu::Bar::Bar0, offset, 4)); }
-    bool noted(std::string_view text) const {
-        return std::any_of(notes.begin(), notes.end(), [text](const std::string& note) { return note.find(text) != std::string::npos; });
-    }
-    void on_record(const sim::JournalRecord& record, std::span<const u8>) override {
-        if (record.type == &rm::records::gsp_boot) tap.open = false;
-    }
-    void on_note(SimTime, std::string_view text) override { notes.emplace_back(text); }
 
 private:
     const rm::DriverVersion& version_;
@@ -113,22 +139,9 @@ private:
 
 public:
     sim::Kernel kernel;
-    harness::HostMemory memory;
     gpu::Gpu gpu;
 
 private:
-    bool dma_read(gpu::SysPa address, std::span<u8> out) override {
-        if (!memory.allocated(address, out.size())) return false;
-        memory.memory().read(address.value, out);
-        tap.read(address.value, out);
-        return true;
-    }
-    bool dma_write(gpu::SysPa address, std::span<const u8> bytes) override {
-        if (!memory.allocated(address, bytes.size())) return false;
-        memory.memory().write(address.value, bytes);
-        return true;
-    }
-    std::span<u8> dma_window(gpu::SysPa, u64, bool) override { return {}; }
     void message_interrupt(u16 data) override {
         if (client_) client_->interrupt(data);
     }
@@ -136,8 +149,6 @@ private:
 
 public:
     FaultyBus bus;
-    DmaTap tap;
-    std::vector<std::string> notes;
 
 private:
     std::unique_ptr<rm::Client> client_;
