@@ -47,6 +47,22 @@ TEST_CASE("cli: mistakes in the command exit with 2") {
     CHECK(has(missing, "reproduce: tu104sim show '/nonexistent file.trace'"));
 }
 
+TEST_CASE("cli: a replay that compares nothing does not succeed") {
+    Trace sample = test_support::sample_trace();
+    sample.events.clear();
+    sample.complete = false;
+    Finished done = tu104sim("replay '" + sample_file("cli_no_event.trace", encode(sample)) + "'");
+    CHECK(done.exit_code == 1);
+    CHECK(has(done, "holds no event"));
+}
+
+TEST_CASE("cli: a folder for kernel traces is made where its parent is") {
+    const std::string trace = sample_file("cli_folder.trace", encode(test_support::sample_trace()));
+    Finished done = tu104sim("replay --sass-trace '" + trace + ".none/x' '" + trace + "'");
+    CHECK(done.exit_code == 2);
+    CHECK(has(done, "its parent has to be there"));
+}
+
 TEST_CASE("cli: verify tells whole, incomplete and damaged apart") {
     Trace sample = test_support::sample_trace();
     std::string whole = encode(sample);
