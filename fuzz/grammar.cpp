@@ -1,6 +1,7 @@
 // Tables: gpu_model/engine/classes.def and its methods, sm75.def, rm/abi.
 #include "fuzz/grammar.h"
 
+#include "fuzz/call_grammar.h"
 #include "gpu_model/engine/method_table.h"
 #include "gpu_model/host/gp_entry.h"
 #include "gpu_model/sm/isa/opcode_table.h"
@@ -103,11 +104,17 @@ std::vector<u8> number_of(std::span<const harness::trace::IdName> rows, RandomSt
 
 }  // namespace
 
+bool pieces_are_records(const Target& target) {
+    return target.name == "ioctl" || target.name == "rpc_calls";
+}
+
 std::vector<u8> make_piece(const Target& target, RandomStream& random) {
     const std::string_view name = target.name;
     if (name == "pushbuffer" || name == "channel" || name == "gp_entry" || name == "device") return method_run(random);
     if (name == "sass_word" || name == "sass_kernel") return instruction(random);
-    if (name == "ioctl" || name == "gsp_command")
+    if (name == "ioctl") return driver_call(random);
+    if (name == "rpc_calls") return rpc_call(random);
+    if (name == "gsp_command")
         return number_of(random.chance(1, 2) ? harness::trace::all_controls() : harness::trace::all_classes(), random);
     return {};
 }

@@ -11,5 +11,7 @@ namespace fuzz {
 
 // Empty for a target whose inputs have no such pieces.
 std::vector<u8> make_piece(const Target& target, RandomStream& random);
+// Whether they are whole records of any length, which stand in front of others, not between units.
+bool pieces_are_records(const Target& target);
 
 }  // namespace fuzz

@@ -162,6 +162,7 @@ private:
     // In place of what is there, or between.
     void piece() {
         const std::vector<u8> made = make_piece(target_, random_);
+        if (pieces_are_records(target_)) return insert(made, 0);
         const std::size_t offset = any_unit();
         if (random_.chance(1, 2)) return insert(made, offset);
         std::copy_n(made.begin(), std::min(made.size(), bytes_.size() - offset), at(offset));

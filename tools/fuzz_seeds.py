@@ -19,6 +19,7 @@ SEEDS = ROOT / "seeds"
 MANIFEST = SEEDS / "MANIFEST.tsv"
 HERE = "tools/fuzz_seeds.py"
 KERNELS = "tests/gpu_model/data/sass/corpus_cubins.zst"
+TEXTURES = "tests/gpu_model/data/sass/texture_golden.zst"
 
 
 def packed_files(path):
@@ -109,6 +110,7 @@ def code_seeds(seeds):
     kernels = packed_files(KERNELS)
     for name, code_bytes in (("tensor_b1.O3", 64), ("coop.O3", 128), ("texsurf.O3", 96)):
         seeds.add("cubin", f"{name}.short", shortened(kernels[name], code_bytes), f"{KERNELS} {name}, cut")
+    containers = []
     for name in sorted(kernels, key=lambda n: (len(kernels[n]), n))[:3]:
         seeds.add("cubin", name, kernels[name], f"{KERNELS} {name}")
         # One container with one cubin, as read_fatbin expects: header, entry, payload.
@@ -117,6 +119,8 @@ def code_seeds(seeds):
         entry = entry.ljust(28, b"\0")[:28] + struct.pack("<I", 75) + bytes(32)
         head = struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entry) + len(payload))
         seeds.add("fatbin", name, head + entry + payload, f"{KERNELS} {name}, in a container")
+        containers.append(head + entry + payload)
+    seeds.add("fatbin", "two", b"".join(containers[:2]), f"{KERNELS}: two containers, one after the other")
     for name in sorted(kernels):
         for section, code in text_sections(kernels[name]):
             middle = len(code) // 32 * 16
@@ -239,7 +243,7 @@ def uvm_seeds(seeds):
     rows = re.findall(r"^UVM_HANDLER\((\w+), +(\w+)", (ROOT / table).read_text(), re.M)
     numbers = {name: i for i, (name, _) in enumerate(rows)}
     one, page, chunk, half, all_bytes = 1, 4, 5, 6, 7
-    external, external_middle, managed, managed_middle = 8, 11, 13, 15
+    external, external_middle, external_end, managed, managed_middle = 8, 11, 12, 13, 15
     control_file, space = 22, 19
     at_0, at_16, at_24 = 1, 4, 8  # places of the UUID
 
@@ -262,6 +266,11 @@ def uvm_seeds(seeds):
     seeds.add("uvm", "teardown", call("UNREGISTER_GPU_VASPACE", at_0) + call("REGISTER_GPU_VASPACE", at_0, (0, 0, control_file, space))
               + call("MAP_EXTERNAL_ALLOCATION") + free(0) + call("UNREGISTER_GPU", at_0) + call("REGISTER_GPU", at_0)
               + close(file=1) + call("CREATE_EXTERNAL_RANGE", 0, (managed, page)) + close(), "tools/fuzz_seeds.py")
+    seeds.add("uvm", "adjacent", call("FREE", 0, (external, all_bytes)) + call("CREATE_EXTERNAL_RANGE", 0, (external_middle, half))
+              + call("CREATE_EXTERNAL_RANGE", 0, (external, half)) + call("CREATE_EXTERNAL_RANGE", 0, (external_end, half))
+              + munmap(words=(managed, all_bytes)) + mmap(places=1, words=(managed, page, managed))
+              + mmap(places=2, words=(managed_middle, page, managed_middle)) + mmap(places=7, words=(managed, half, managed)),
+              "tools/fuzz_seeds.py")
     every = [record(15, i, 2 if node == "Tools" else 0, places, (external, page)) for i, (_, node) in enumerate(rows)
              for places in (at_0, at_16, at_24)]
     for part in range(0, len(every), 48):
@@ -289,6 +298,12 @@ def work_words():
                        header(inc, 2, 4, 0x418), 64, 1, header(imm, 0x582, 4, 0x300)]
     yield "block", 0, [header(inc, 1, 4, 0), 0xC5B5, header(inc, 6, 4, 0x70C), 0x1000, 64, 8, 1, 0, 0,
                        header(inc, 8, 4, 0x400), high, low, high, low + 0x4000, 64, 64, 64, 8, header(inc, 1, 4, 0x300), 0x102]
+    yield "layers", 0, [header(inc, 1, 4, 0), 0xC5B5, header(inc, 6, 4, 0x70C), 0x1000, 64, 8, 2, 1, 0,
+                        header(inc, 6, 4, 0x728), 0x1010, 64, 16, 2, 1, 0,
+                        header(inc, 8, 4, 0x400), high, low, high, low + 0x4000, 64, 64, 64, 8, header(inc, 1, 4, 0x300), 0x102,
+                        header(inc, 4, 4, 0x408), high, low + 0x8000, 64, 64,
+                        header(inc, 4, 4, 0x400), high, low + 0x4000, high, low + 0x9000,
+                        header(inc, 1, 4, 0x300), 0x082]
     yield "semaphores", 0, [*release(0x100, 5), header(inc, 5, 0, 0x5C), low + 0x100, high, 5, 0, 0x2,
                             header(inc, 5, 0, 0x5C), low + 0x100, high, 9, 0, 0x03000007, header(imm, 0, 0, 0x20)]
     yield "membar", 0, [header(inc, 4, 0, 0x28), 0, 0, 0, 5 << 27, header(inc, 4, 0, 0x28), 0, 0, 0, 9 << 27, header(imm, 0, 0, 0x80)]
@@ -343,6 +358,7 @@ def work_seeds(seeds):
                                         ("RELEASE1_REDUCTION_ENABLE", 1), ("RELEASE1_PAYLOAD", 3))),
                           ("version23", (("QMD_VERSION", 3), ("BARRIER_COUNT", 16), ("SHARED_MEMORY_SIZE", 0x400),
                                         ("REGISTER_COUNT_V", 255))),
+                          ("full", (("CTA_THREAD_DIMENSION0", 1024), ("CTA_THREAD_DIMENSION1", 1), ("REGISTER_COUNT_V", 64))),
                           ("wrong", (("CTA_THREAD_DIMENSION0", 2048), ("IS_QUEUE", 1), ("QMD_MAJOR_VERSION", 1)))):
         records = b"".join(struct.pack("<2I", number[name], value) for name, value in changes if name in number)
         seeds.add("qmd", seed, packed([2]) + records.ljust(64, b"\0"), "gpu_model/engine/compute/qmd.def")
@@ -378,6 +394,19 @@ def kernel_seeds(seeds):
                 safe = re.sub(r"[^A-Za-z0-9_.]", "_", f"{name}{section}")[:60]
                 seeds.add("sass_kernel", safe, bytes([31, 1, 1, 0]) + code, f"{KERNELS} {name} {section}")
                 break
+
+
+def texture_seeds(seeds):
+    """Kernels that read and write textures, with one of fuzz/textures.h that suits each, and the older matrix products."""
+    kernels = packed_files(TEXTURES)["kernels.cubin"]
+    shapes = {"1d": 0, "2d": 0, "3d": 3, "a2d": 4, "cube": 5, "rd3": 3, "rda2": 4, "a1d": 6}
+    for section, code in text_sections(kernels):
+        name = re.sub(r"[^A-Za-z0-9_]", "_", section.removeprefix(".text."))
+        if len(code) > 1536:
+            continue
+        shape = next((number for word, number in shapes.items() if name.endswith(word)), 2)
+        texels = sum(name.encode()) % 8
+        seeds.add("sass_kernel", f"texture_{name}", bytes([31, 4, (texels * 8 + shape) << 1, 1]) + code, f"{TEXTURES} {section}")
 
 
 def tour_seeds(seeds):
@@ -496,6 +525,7 @@ def main():
     work_seeds(seeds)
     page_table_seeds(seeds)
     kernel_seeds(seeds)
+    texture_seeds(seeds)
     tour_seeds(seeds)
     firmware_seeds(seeds)
     plan_seeds(seeds)

@@ -1,15 +1,18 @@
 // A kernel of any instruction words on a flat memory, for a bounded number of instructions. The input's first word
-// chooses the block (bits 0 to 4: lanes less one), the grid (bits 8 to 9), shared memory (bit 16) and whether it is watched
-// (bit 24); then instruction words. The kernel runs twice, with this host's widest vector loops and with the portable
-// ones: everything that can be seen must be the same, registers of a watched kernel, too.
+// chooses the block (bits 0 to 4: lanes less one), the grid (bits 8 to 9), the sampler (bits 10 to 13), shared memory (bit
+// 16), the texture (bits 17 to 22) and whether it is watched (bit 24); then instruction words. The kernel runs twice,
+// with this host's widest vector loops and with the portable ones: everything that can be seen must be the same,
+// registers of a watched kernel, too. A watched kernel is timed, which may change nothing but clocks.
 #include <algorithm>
 #include <cstring>
 #include <optional>
 
 #include "fuzz/self_test.h"
 #include "fuzz/target.h"
+#include "fuzz/textures.h"
 #include "gpu_model/sm/exec/grid.h"
 #include "gpu_model/sm/flat_memory.h"
+#include "gpu_model/sm/timing.h"
 
 namespace fuzz {
 
@@ -17,10 +20,12 @@ namespace {
 
 namespace sm = gpu::sm;
 
-constexpr u64 kCode = 0x1'0000, kData = 0x20'0000, kBank = 0x30'0000;
+constexpr u64 kCode = 0x1'0000, kData = kTexelsAt, kBank = 0x30'0000, kHeaders = 0x40'0000,
+              kSamplersAt = 0x40'1000;
 constexpr u32 kCodeBytes = 8192, kDataBytes = 16384, kBankBytes = 1024;
 constexpr u64 kInstructions = 2000;
 constexpr u32 kRegisters = 128;
+constexpr u32 kBlocksOfSm = 4;
 
 // Registers and predicates as blocks leave them, and of the warp that trapped.
 struct Registers final : sm::GridObserver {
@@ -47,6 +52,8 @@ struct Bench {
     std::span<u8> code = memory.add(kCode, kCodeBytes);
     std::span<u8> data = memory.add(kData, kDataBytes);
     std::span<u8> bank = memory.add(kBank, kBankBytes);
+    std::span<u8> headers = memory.add(kHeaders, kTextures * kTextureEntry);
+    std::span<u8> samplers = memory.add(kSamplersAt, kSamplers * kTextureEntry);
     sm::CodeCache cache;
     StillClock clock;
 
@@ -57,7 +64,9 @@ struct Bench {
         u64 instructions = 0;
         std::string trap;
         Digest128 data;
-        Digest128 registers;  // when watched
+        Digest128 registers;  // this and the next two: when watched
+        u64 cycles = 0;
+        std::string hazards;
         friend bool operator==(const Result&, const Result&) = default;
     };
     Result run(const sm::KernelLaunch& launch, std::span<const u8> words, bool watched) {
@@ -70,14 +79,21 @@ struct Bench {
             for (std::size_t i = 0; i < 8; ++i) bank[at + i] = static_cast<u8>(kData >> (8 * i));
         cache.clear();
         Registers registers;
+        sm::SmTiming timing(launch, kBlocksOfSm);
         sm::GridRun grid(launch, memory, cache, clock);
-        if (watched) grid.add_observer(registers);
+        if (watched) {
+            grid.add_observer(registers);
+            grid.add_observer(timing);
+        }
         Result result;
         result.state = grid.run(kInstructions);
         result.instructions = grid.instructions();
         if (result.state == sm::GridState::Trapped) result.trap = grid.trap().describe();
         result.data = digest_bytes(data);
-        if (watched) result.registers = registers.digest.finish();
+        if (!watched) return result;
+        result.registers = registers.digest.finish();
+        result.cycles = timing.elapsed();
+        for (const sm::Hazard& hazard : timing.hazards()) result.hazards += hazard.describe();
         return result;
     }
 };
@@ -99,7 +115,10 @@ void run_sass_kernel(std::span<const u8> input) {
     launch.local_window = u64{0x7E} << 32;
     launch.registers = kRegisters;
     launch.banks[0] = {kBank, kBankBytes};
+    launch.textures = {kHeaders, kSamplersAt, kTextures - 1, kSamplers - 1};
     FUZZ_CHECK(sm::check_launch(launch).empty());
+    for (Bench* bench : {&portable, &widest})
+        write_textures(bench->headers, bench->samplers, input[2] >> 1 & 63u, input[1] >> 2 & 15u);
     const std::span<const u8> words =
         input.subspan(kHead, std::min<std::size_t>(input.size() - kHead, kCodeBytes) / 16 * 16);
     const bool watched = (input[3] & 1) != 0;
@@ -113,6 +132,8 @@ void run_sass_kernel(std::span<const u8> input) {
     // Watching changes nothing; only where a run is cut short it may have come to another place.
     FUZZ_CHECK(one.state == sm::GridState::Running || (seen.data == one.data && seen.trap == one.trap));
     note_outcome(seen.registers);
+    note_outcome({seen.cycles, 0});
+    note_text(seen.hazards);
 }
 
 }  // namespace fuzz
