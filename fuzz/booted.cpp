@@ -2,12 +2,30 @@
 #include "fuzz/booted.h"
 
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "fuzz/self_test.h"
 #include "fuzz/target.h"
 
 namespace fuzz {
+
+namespace {
+
+// What the model tells people beside the journal: part of what comes of an input.
+struct Notes final : JournalSink {
+    explicit Notes(Journal& journal) : journal_(journal) { journal_.add_sink(*this); }
+    ~Notes() { journal_.remove_sink(*this); }
+    Notes(const Notes&) = delete;
+    Notes& operator=(const Notes&) = delete;
+    void on_record(const JournalRecord&, std::span<const u8>) override {}
+    void on_note(SimTime, std::string_view text) override { note_text(text); }
+
+private:
+    Journal& journal_;
+};
+
+}  // namespace
 
 Booted::Booted(const std::function<void(harness::Machine&)>& prepare, const harness::MachineOptions& options)
     : machine_(std::make_unique<harness::Machine>(options)) {
@@ -26,6 +44,8 @@ Booted::~Booted() = default;
 
 void Booted::run(const std::function<void()>& body, SimTime limit) {
     Kernel& kernel = machine_->kernel();
+    std::optional<Notes> notes;
+    if (noting_outcomes()) notes.emplace(kernel.journal());
     kernel.fibers().spawn("fuzz", Phase::Guest, body);
     const SimTime end = kernel.now() + limit;
     if (cutting_runs()) run_in_pieces(end);

@@ -27,7 +27,7 @@ u64 number(RandomStream& random) {
             return 0;
         case 2:
         case 3:
-            return random.below(8);
+            return random.below(12);
         case 4:
             return u64{1} << random.below(40);
         case 5:

@@ -186,6 +186,22 @@ def method_words():
     yield "forms", [header(2, 0, 0, 0), header(0, 1, 0, 0x100), 7, header(6, 0, 0, 0), header(7, 3, 2, 0x10), 0xFFFFFFFF]
 
 
+def method_tours(seeds):
+    """Every row of each class's table once, with no data bit, one and all of them set."""
+    classes = {"host/host_methods": 0xC46F, "engine/ce/ce_methods": 0xC5B5, "engine/compute/compute_methods": 0xC5C0,
+               "engine/i2m/i2m_methods": 0xA140, "engine/hopper/clc86f_methods": 0xC86F, "engine/hopper/clc8b5_methods": 0xC8B5,
+               "engine/hopper/clcbc0_methods": 0xCBC0}
+    for table, number in classes.items():
+        path = f"gpu_model/{table}.def"
+        offsets = [int(at, 16) for at in re.findall(r"^METHOD\(\w+, (0x[0-9a-fA-F]+)", (ROOT / path).read_text(), re.M)]
+        subchannel = 4 if number & 0xFF == 0xB5 else 1
+        words = [header(1, 1, subchannel, 0), number]
+        for i, offset in enumerate(sorted(offsets)):
+            data = (0, 1 << i % 32, 0xFFFFFFFF)[i % 3]
+            words += [header(1, 1, 0 if offset < 0x100 else subchannel, offset), data]
+        seeds.add("pushbuffer", f"every_{number:x}", packed(words[:4000]), path)
+
+
 def gsp_seeds(seeds):
     def element(function, payload, count=1):
         rpc = struct.pack("<8I", 0x03000000, 0x43505256, 32 + len(payload), function, 0, 0, 0, 0)
@@ -237,13 +253,26 @@ def call_seeds(seeds, program):
         seeds.add("ioctl", f"seed{sequence['seed']}", data[:16384], f"tu104sim conform --record, seed {sequence['seed']}")
 
 
+    # Share policies of each type and the number after the last, by escape and by control; u32 target, u32[1] rights, u16 type, u8 action.
+    whole, kinds, inherited = 0x45, 9, 0x00000D04
+    for name, action in (("share_require", 2), ("share_compose", 4)):
+        data = b""
+        for kind in range(kinds):
+            policy = struct.pack("<IIHBB", 0, 7, kind, action, 0)
+            share = struct.pack("<II", 0, 0xCAFE0002) + policy + bytes(4)
+            control = struct.pack("<4I", 0, 0, inherited, 0) + bytes(16)
+            for escape, argument, nested in ((53, share, b""), (42, control, policy)):
+                data += struct.pack("<BBHI", whole, 0, len(argument), escape) + argument + struct.pack("<H", len(nested)) + nested
+        seeds.add("ioctl", name, data, HERE)
+
+
 def uvm_seeds(seeds):
     """Records of the uvm target; the words are its table's numbers."""
     table = "rm/client/uvm/ioctl_handlers.def"
     rows = re.findall(r"^UVM_HANDLER\((\w+), +(\w+)", (ROOT / table).read_text(), re.M)
     numbers = {name: i for i, (name, _) in enumerate(rows)}
-    one, page, chunk, half, all_bytes = 1, 4, 5, 6, 7
-    external, external_middle, external_end, managed, managed_middle = 8, 11, 12, 13, 15
+    one, ones, page, chunk, half, all_bytes = 1, 3, 4, 5, 6, 7
+    external, external_page, external_middle, external_end, managed, managed_middle = 8, 9, 11, 12, 13, 15
     control_file, space = 22, 19
     at_0, at_16, at_24 = 1, 4, 8  # places of the UUID
 
@@ -261,6 +290,7 @@ def uvm_seeds(seeds):
     seeds.add("uvm", "managed", call("CREATE_RANGE_GROUP") + call("SET_RANGE_GROUP", 0, (one, managed, half))
               + call("SET_PREFERRED_LOCATION", at_16, (managed, half)) + call("SET_ACCESSED_BY", at_16, (managed_middle, half))
               + call("ENABLE_READ_DUPLICATION", 0, (managed, page)) + call("MIGRATE", at_16, (managed, all_bytes))
+              + call("MIGRATE", at_16, (managed, half, 0, 0, 0, 0, ones)) + call("MIGRATE", 0, (managed, half, 0, 0, 0, 0, ones))
               + munmap(words=(managed, page)) + mmap(places=3, words=(managed, page, managed))
               + call("VALIDATE_VA_RANGE", 0, (managed, all_bytes)) + munmap(words=(managed, all_bytes)) + close(), "tools/fuzz_seeds.py")
     seeds.add("uvm", "teardown", call("UNREGISTER_GPU_VASPACE", at_0) + call("REGISTER_GPU_VASPACE", at_0, (0, 0, control_file, space))
@@ -268,6 +298,8 @@ def uvm_seeds(seeds):
               + close(file=1) + call("CREATE_EXTERNAL_RANGE", 0, (managed, page)) + close(), "tools/fuzz_seeds.py")
     seeds.add("uvm", "adjacent", call("FREE", 0, (external, all_bytes)) + call("CREATE_EXTERNAL_RANGE", 0, (external_middle, half))
               + call("CREATE_EXTERNAL_RANGE", 0, (external, half)) + call("CREATE_EXTERNAL_RANGE", 0, (external_end, half))
+              + call("FREE", 0, (external, half)) + call("CREATE_EXTERNAL_RANGE", 0, (external_page, page))
+              + call("MAP_DYNAMIC_PARALLELISM_REGION", at_16, (external, page))
               + munmap(words=(managed, all_bytes)) + mmap(places=1, words=(managed, page, managed))
               + mmap(places=2, words=(managed_middle, page, managed_middle)) + mmap(places=7, words=(managed, half, managed)),
               "tools/fuzz_seeds.py")
@@ -399,7 +431,7 @@ def kernel_seeds(seeds):
 def texture_seeds(seeds):
     """Kernels that read and write textures, with one of fuzz/textures.h that suits each, and the older matrix products."""
     kernels = packed_files(TEXTURES)["kernels.cubin"]
-    shapes = {"1d": 0, "2d": 0, "3d": 3, "a2d": 4, "cube": 5, "rd3": 3, "rda2": 4, "a1d": 6}
+    shapes = {"a1d": 6, "a2d": 4, "1d": 0, "2d": 0, "3d": 3, "cube": 5, "rda2": 4, "rd3": 3}
     for section, code in text_sections(kernels):
         name = re.sub(r"[^A-Za-z0-9_]", "_", section.removeprefix(".text."))
         if len(code) > 1536:
@@ -518,6 +550,7 @@ def main():
     trace_seeds(seeds, program)
     for name, words in method_words():
         seeds.add("pushbuffer", name, struct.pack(f"<{len(words)}I", *words), HERE)
+    method_tours(seeds)
     gsp_seeds(seeds)
     register_seeds(seeds)
     call_seeds(seeds, program)

@@ -26,6 +26,7 @@ constexpr u32 kCodeBytes = 8192, kDataBytes = 16384, kBankBytes = 1024;
 constexpr u64 kInstructions = 2000;
 constexpr u32 kRegisters = 128;
 constexpr u32 kBlocksOfSm = 4;
+constexpr u32 kPointLanes = 32;
 
 // Registers and predicates as blocks leave them, and of the warp that trapped.
 struct Registers final : sm::GridObserver {
@@ -73,6 +74,12 @@ struct Bench {
         std::fill(code.begin(), code.end(), u8{0});
         std::copy(words.begin(), words.end(), code.begin());
         for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<u8>(i * 7 + i / 256);
+        // For each lane of a warp a point that lies in most textures.
+        for (u32 i = 0; i < kPointLanes; ++i) {
+            const auto n = static_cast<float>(i);
+            const float point[] = {n * 0.375F, n * 0.25F, static_cast<float>(i % 3), n * 0.125F};
+            std::memcpy(&data[i * sizeof(point)], point, sizeof(point));
+        }
         for (std::size_t i = 0; i < bank.size(); ++i) bank[i] = static_cast<u8>(i);
         // Where parameters lie: addresses of the data, so that loads and stores of real kernels reach something.
         for (std::size_t at = 0x160; at + 8 <= bank.size(); at += 8)
