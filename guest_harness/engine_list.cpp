@@ -8,6 +8,7 @@
 
 #include "gpu_model/engine/ce/ce.h"
 #include "guest_harness/input_file.h"
+#include "guest_harness/json_input.h"
 #include "rm/abi/classes.h"
 #include "sim/check.h"
 
@@ -82,7 +83,7 @@ public:
         if (!pbdmas.is_array()) fail("pbdmas", "must be a list of numbers");
         for (const json& value : pbdmas) {
             std::optional<u64> pbdma = number_of(value);
-            if (!pbdma || *pbdma >= kPbdmas) fail("pbdmas", fmt::format("has {}, must be 0..{}", shown(value), kPbdmas - 1));
+            if (!pbdma || *pbdma >= kPbdmas) fail("pbdmas", fmt::format("has {}, must be 0..{}", shown_json(value), kPbdmas - 1));
             out.pbdma_mask |= 1u << *pbdma;
         }
         return out;
@@ -96,11 +97,6 @@ private:
         auto it = object_.find(std::string(field));
         if (it == object_.end()) fail(field, "is missing");
         return *it;
-    }
-    // A short piece of what stands there; a text need not be UTF-8.
-    static std::string shown(const json& value) {
-        constexpr std::size_t kShown = 40;
-        return value.dump(-1, ' ', true, json::error_handler_t::replace).substr(0, kShown);
     }
     static std::optional<u64> number_of(const json& value) {
         if (value.is_number_unsigned()) return value.get<u64>();
@@ -123,13 +119,13 @@ private:
             if (value.is_string() && value.get_ref<const std::string&>() == row.name) return row.kind;
             known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
         }
-        fail("kind", fmt::format("is {}, must be one of: {}", shown(value), known));
+        fail("kind", fmt::format("is {}, must be one of: {}", shown_json(value), known));
     }
     u32 number(const FieldRow& field) const {
         const json& value = at(field.name);
         if (field.optional && value.is_null()) return gpu::kNoVector;
         std::optional<u64> number = number_of(value);
-        if (!number || *number > ~u32{0}) fail(field.name, fmt::format("is {}, must be a number of 32 bits", shown(value)));
+        if (!number || *number > ~u32{0}) fail(field.name, fmt::format("is {}, must be a number of 32 bits", shown_json(value)));
         return static_cast<u32>(*number);
     }
 
@@ -205,8 +201,7 @@ void check_engines(std::span<const EngineRow> engines) {
 }
 
 std::vector<EngineRow> parse_engines(std::string_view text, std::string_view source) {
-    json document = json::parse(text, nullptr, false);
-    if (document.is_discarded()) throw sim::HostError(fmt::format("{}: not JSON", source));
+    const json document = parse_json(text, std::string(source));
     if (!document.is_object() || document.size() != 1 || !document.contains("engines") || !document["engines"].is_array())
         throw sim::HostError(fmt::format("{}: must be an object with one field, the list \"engines\"", source));
     std::vector<EngineRow> rows;

@@ -78,7 +78,7 @@ RunOutcome run_guest(const RunOptions& options) {
     RunOutcome outcome;
     {
         GuestProcess process(machine.platform(), options.sink, std::move(process_options));
-        process.start(program, name);
+        process.start(program, name, options.guest_path);
         TimeLimit limit(kernel, options.time_limit);
         sim::Kernel::RunResult result = kernel.run();
         explain(outcome, process, result, limit.reached());

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "guest_harness/output_file.h"
 #include "guest_harness/trace/text.h"
 #include "sim/time_text.h"
 
@@ -97,29 +98,21 @@ void Progress::at(u64 count) {
 }
 
 struct JournalFile::Impl {
-    std::string path;
-    std::ofstream file;
+    OutputFile file;
 };
 
-JournalFile::JournalFile(const std::string& path) : impl_(std::make_unique<Impl>()) {
-    impl_->path = path;
-    impl_->file.open(path, std::ios::trunc);
-    if (!impl_->file) throw sim::HostError(fmt::format("cannot write {}", path));
-}
+JournalFile::JournalFile(const std::string& path) : impl_(new Impl{OutputFile(path)}) {}
 JournalFile::~JournalFile() = default;
 
 void JournalFile::on_record(const sim::JournalRecord& record, std::span<const u8>) {
-    impl_->file << sim::Journal::format(record) << '\n';
+    impl_->file.stream() << sim::Journal::format(record) << '\n';
 }
 
 void JournalFile::on_note(SimTime time, std::string_view text) {
-    impl_->file << "# " << sim::format_time(time) << ' ' << text << '\n';
+    impl_->file.stream() << "# " << sim::format_time(time) << ' ' << text << '\n';
 }
 
-void JournalFile::close() {
-    impl_->file.close();
-    if (!impl_->file) throw sim::HostError(fmt::format("cannot write {} (is the disk full?)", impl_->path));
-}
+void JournalFile::close() { impl_->file.close(); }
 
 std::optional<bool> parse_timing(const std::string& word) {
     if (word.empty()) return std::nullopt;
@@ -128,10 +121,9 @@ std::optional<bool> parse_timing(const std::string& word) {
 }
 
 void write_whole(const std::string& path, const std::string& text) {
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file << text;
+    OutputFile file(path);
+    file.stream() << text;
     file.close();
-    if (!file) throw sim::HostError(fmt::format("cannot write {} (is its folder there, and the disk not full?)", path));
 }
 
 void add_end_options(Command& command, EndOptions& options) {
@@ -214,6 +206,10 @@ int run_command_line(int argc, char** argv) {
     } catch (const sim::HostError& error) {
         std::fflush(stdout);
         tell(fmt::format("tu104sim: {}\nreproduce: {}\n", error.what(), repro));
+        return kMistake;
+    } catch (const std::filesystem::filesystem_error& error) {
+        std::fflush(stdout);
+        tell(fmt::format("tu104sim: {}: {}\nreproduce: {}\n", error.path1().string(), error.code().message(), repro));
         return kMistake;
     } catch (const std::bad_alloc&) {
         tell(fmt::format("tu104sim: the host has no memory left\nreproduce: {}\n", repro));

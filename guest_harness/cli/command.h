@@ -76,7 +76,7 @@ public:
     ~JournalFile();
     void on_record(const sim::JournalRecord& record, std::span<const u8> payload) override;
     void on_note(SimTime time, std::string_view text) override;
-    // Throws HostError when not everything could be written.
+    // Throws HostError when not everything could be written. Without it no file is left.
     void close();
 
 private:

@@ -1,8 +1,6 @@
 // tu104sim conform: generated driver calls, asked of the real driver and of the model.
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "guest_harness/cli/command.h"
 #include "guest_harness/conform/answers.h"
 #include "guest_harness/conform/compare.h"
@@ -43,10 +41,7 @@ void record(const Options& options) {
         sequences.back().replies = conform::play(*target, handshake, sequences.back());
         progress.at(i + 1);
     }
-    std::ofstream out(options.record, std::ios::binary);
-    out << conform::to_text(handshake.source, sequences);
-    out.close();
-    if (!out) throw sim::HostError("cannot write " + options.record + "; give another place or free some space");
+    write_whole(options.record, conform::to_text(handshake.source, sequences));
 }
 
 // What the recorded driver and the model answered, step by step.

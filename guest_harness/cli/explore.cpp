@@ -14,6 +14,7 @@
 #include "guest_harness/cli/command.h"
 #include "guest_harness/cli/seed_workers.h"
 #include "guest_harness/fault_plan.h"
+#include "guest_harness/trace/describe.h"
 #include "guest_harness/trace/seed_player.h"
 #include "guest_harness/trace/text.h"
 
@@ -62,6 +63,8 @@ trace::Header header_to_explore(const std::string& path) {
     trace::Header header = open_trace(path)->header();
     if (header.origin == "import")
         throw sim::HostError(path + " was imported; only what `run` recorded can be played under other seeds");
+    if (const std::string hardware = trace::describe_hardware(header); !hardware.empty())
+        throw sim::HostError(fmt::format("{}: {}; under every seed the model differs from them", path, hardware));
     return header;
 }
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "guest_harness/cli/command.h"
 #include "guest_harness/corpus/embedded_kernels.h"
@@ -24,10 +23,7 @@ std::vector<u8> read_library(const std::string& path) {
 }
 
 void write_image(const std::filesystem::path& path, const std::vector<u8>& bytes) {
-    std::ofstream file(path, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    file.close();
-    if (!file) throw sim::HostError(fmt::format("cannot write {}", path.string()));
+    write_whole(path.string(), std::string(bytes.begin(), bytes.end()));
 }
 
 // Prints a line for each known kernel. True: all are right.
@@ -61,7 +57,7 @@ void add_extract_kernels(Program& program, Outcome& outcome) {
         const std::vector<u8> bytes = read_library(options->library);
         const corpus::ImageSearch search = corpus::find_images(bytes);
         for (const std::string& damage : search.damaged) tell("tu104sim: damaged " + damage + "\n");
-        if (!options->folder.empty()) std::filesystem::create_directories(options->folder);
+        if (!options->folder.empty() && !search.images.empty()) std::filesystem::create_directories(options->folder);
         gpu::sm::CodeCache code;
         bool right = true;
         for (const corpus::FoundImage& image : search.images) {

@@ -120,8 +120,10 @@ void run_on_hardware(const HwOptions& options, const RunOptions& run, const EndO
     std::unique_ptr<hw::NamelessSink> nameless;
     if (!options.record.empty()) {
         MachineOptions machine = run.machine;
-        machine.driver = hw::shake_hands(*system).driver;  // which the guest hears, and so speaks
-        trace::Header header = trace::header_for(machine, "run", options.command);
+        const hw::Hardware hardware = hw::shake_hands(*system);
+        machine.driver = hardware.driver;  // which the guest hears, and so speaks
+        trace::Header header = trace::header_for(machine, "hardware", options.command);
+        header.hardware = fmt::format("{}{}, driver {}", hardware.name, hardware.real ? "" : " (a model in its place)", hardware.driver);
         header.environment = run.environment;
         recorder = std::make_unique<trace::Recorder>(options.record, header);
         nameless = std::make_unique<hw::NamelessSink>(*recorder);
@@ -145,7 +147,20 @@ void replay_on_hardware(const HwOptions& options, const std::string& trace, cons
     if (header.time_limit != SimTime::max())
         throw sim::HostError(trace + " was recorded under a time limit, which is not for real hardware: calls of it were broken off");
     if (trace::is_import(header)) return import_on_hardware(options, header, open, end, outcome);
-    if (header.origin != "run") throw sim::HostError(trace + " is no recording of a run: only its stores can be played on hardware");
+    const bool by_hardware = header.origin == "hardware";
+    if (header.origin != "run" && !by_hardware)
+        throw sim::HostError(trace + " is no recording of a run: only its stores can be played on hardware");
+    // Hardware gets nothing that the model itself does not answer as recorded.
+    if (!by_hardware) {
+        const trace::PlayOutcome plain = trace::play(open, {});
+        if (plain.divergence) {
+            outcome.exit_code = kFailed;
+            End differs{plain.summary, &plain.unmodelled, kFailed,
+                        fmt::format("{}: the model's replay diverges, and nothing was done on hardware, at {}", trace,
+                                    plain.divergence->text())};
+            return print_end(differs, end);
+        }
+    }
     model.chip = header.chip;
     hw::CompareOptions compare;
     compare.abort_after = options.abort_after;

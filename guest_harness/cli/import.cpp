@@ -27,10 +27,10 @@ void import_text_twin(const Options& options) {
     if (!options.chip.empty() || options.without_work)
         throw sim::HostError(options.input + " is a text twin, which is taken as it is; --gpu and --without-work are for recordings");
     trace::Trace values = trace::load(options.input);
+    if (!values.complete)
+        throw sim::HostError(options.input + " has no closing record, and nothing was written; end it with `closing { }` when it is whole");
     trace::Writer writer(options.output, values.header);
     for (const trace::Event& event : values.events) writer.add(event);
-    if (!values.complete)
-        throw sim::HostError(fmt::format("{} has no closing record; {}.incomplete was written", options.input, options.output));
     writer.close(values.closing);
     print(fmt::format("{}: {} events from text\n", options.output, values.events.size()));
 }

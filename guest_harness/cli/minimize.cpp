@@ -105,6 +105,10 @@ std::string commented(const trace::Minimized& small, const std::string& head) {
 }
 
 void execute(const Options& options, Outcome& outcome) {
+    constexpr u64 kSecondsMax = 86'400;
+    if (options.seconds == 0 || options.seconds > kSecondsMax)
+        throw sim::HostError(fmt::format("--seconds is {}, must be 1 to {}: how long one replay may take", options.seconds, kSecondsMax));
+    if (options.tries == 0) throw sim::HostError("--tries is 0: without a replay nothing can be cut away; give 1 or more");
     refuse_same_files({{"the trace", options.trace}, {"--output", options.output}, {"--faults", options.faults}});
     trace::Trace trace = trace::load(options.trace);
     if (trace.header.origin == "import")

@@ -59,6 +59,9 @@ std::vector<std::string> notes_on(const trace::Header& header, const Options& op
     std::vector<std::string> notes;
     if (!header.faults.empty() && options.faults.empty() && !options.no_faults)
         notes.push_back("under the recorded fault plan: " + trace::describe_fault_plan(header.faults));
+    if (const std::string hardware = trace::describe_hardware(header); !hardware.empty())
+        notes.push_back(fmt::format("{}: {}; a replay on the model differs from them, `replay --hw=rm` (or --hw=model) compares by rules",
+                                    options.trace, hardware));
     if (header.time_limit != SimTime::max()) notes.push_back("with the recorded time limit of " + format_time(header.time_limit));
     return notes;
 }
@@ -67,7 +70,9 @@ void execute(const Options& options, Outcome& outcome) {
     refuse_same_files({{"the trace", options.trace}, {"--journal", options.journal}, {"--timeline", options.timeline},
                        {"--faults", options.faults}, {"--engines", options.engines}});
     if (options.hw.wanted()) {
-        refuse_on_hardware({{"--faults", options.faults}, {"--journal", options.journal}, {"--timeline", options.timeline},
+        refuse_on_hardware({{"--seed", options.seed ? "given" : ""}, {"--timing", options.timing},
+                            {"--no-faults", options.no_faults ? "given" : ""},
+                            {"--faults", options.faults}, {"--journal", options.journal}, {"--timeline", options.timeline},
                             {"--engines", options.engines}, {"--goto", options.stop_before != kNoEvent ? "given" : ""},
                             {"--sass-trace", options.tools.sass_trace}, {"--check", options.tools.check},
                             {"--break", options.tools.breaks}});

@@ -31,6 +31,7 @@ void execute(const Options& options, Outcome& outcome) {
     facts.summary = {{"chip", header.chip},
                      {"driver", header.driver},
                      {"seed", fmt::format("{}", header.seed)},
+                     {"recorded", header.origin == "hardware" ? trace::describe_hardware(header) : std::string("on the model")},
                      {"fault plan", trace::describe_fault_plan(header.faults)},
                      {"journal records", fmt::format("{}", result.summary.events)},
                      {"virtual time", format_time(result.summary.time)},

@@ -1,13 +1,14 @@
-// tu104sim verify: checksums, hash chain and completeness of a trace.
+// tu104sim verify: checksums, hash chain, order of events and completeness of a trace.
 #include <fmt/format.h>
 
 #include "guest_harness/cli/command.h"
+#include "guest_harness/trace/describe.h"
 
 namespace harness::cli {
 
 void add_verify(Program& program, Outcome& outcome) {
     auto path = std::make_shared<std::string>();
-    Command sub = program.add("verify", "Check a trace's hash chain and completeness");
+    Command sub = program.add("verify", "Check a trace's hash chain, order and completeness");
     sub.footer("Example:\n  tu104sim verify a.trace\nExit code 0: whole; 1: incomplete; 2: damaged, with the offset.");
     sub.option("trace", *path, "trace, binary or text", Need::Required);
     sub.action([path, &outcome] {
@@ -18,6 +19,7 @@ void add_verify(Program& program, Outcome& outcome) {
         bool complete = reader->closing() != nullptr;
         print(fmt::format("{}: {} events, chain {}, {}\n", *path, reader->count(), reader->chain().hex(),
                           complete ? "complete" : "incomplete: the recording was not closed"));
+        if (const std::string hardware = trace::describe_hardware(reader->header()); !hardware.empty()) print(hardware + "\n");
         if (!complete) outcome.exit_code = kFailed;
     });
 }

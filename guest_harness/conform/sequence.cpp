@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "guest_harness/conform/target.h"
+#include "guest_harness/json_input.h"
 #include "guest_harness/trace/hex.h"
 #include "rm/abi/classes.h"
 #include "rm/abi/controls.h"
@@ -195,7 +196,7 @@ std::vector<Sequence> from_text(std::string_view text, Source& source) {
         begin = end + 1;
         ++number;
         try {
-            json object = json::parse(line);
+            const json object = parse_json(line, "");
             if (number == 1) {
                 check(object.at("form").get<u32>() == kFormVersion, "a form that this version does not read");
                 source = {object.at("driver").get<std::string>(), object.at("chip").get<std::string>()};
@@ -211,7 +212,7 @@ std::vector<Sequence> from_text(std::string_view text, Source& source) {
                   "a sequence of which only some steps have replies");
             sequences.push_back(std::move(sequence));
         } catch (const json::exception& error) {
-            throw HostError(fmt::format("line {}: {}", number, error.what()));
+            throw HostError(fmt::format("line {}: {}; `conform --record` writes the form", number, json_mistake(error)));
         } catch (const HostError& error) {
             throw HostError(fmt::format("line {}: {}", number, error.what()));
         }

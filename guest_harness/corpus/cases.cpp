@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gpu_model/sm/exec/soft_float.h"
+#include "guest_harness/json_input.h"
 #include "guest_harness/trace/hex.h"
 #include "sim/check.h"
 
@@ -101,7 +102,7 @@ u64 parse_word(const std::string& text) {
 
 u32 parse_u32(const json& value) {
     if (!value.is_number_unsigned() || value.get<u64>() > ~u32{0})
-        throw sim::HostError("cases.json: " + value.dump().substr(0, 32) + " is not a whole number of 32 bits");
+        throw sim::HostError("cases.json: " + shown_json(value) + " is not a whole number of 32 bits");
     return value.get<u32>();
 }
 
@@ -211,13 +212,13 @@ std::vector<u8> fill_bytes(const Fill& fill, std::size_t bytes) {
 Corpus parse_cases(std::string_view text) {
     Corpus corpus;
     try {
-        const json root = json::parse(text);
+        const json root = parse_json(text, "cases.json");
         for (const auto& item : root.at("variants").items()) corpus.variants.push_back(item.key());
         std::stable_sort(corpus.variants.begin(), corpus.variants.end(),
                          [](const std::string& a, const std::string& b) { return a == "O3" && b != "O3"; });
         for (const json& object : root.at("cases")) corpus.cases.push_back(parse_case(object));
     } catch (const json::exception& error) {
-        throw sim::HostError(fmt::format("cases.json: {}", error.what()));
+        throw sim::HostError(fmt::format("cases.json: {}", json_mistake(error)));
     } catch (const std::logic_error&) {
         throw sim::HostError("cases.json: a number in hexadecimal is damaged");
     }

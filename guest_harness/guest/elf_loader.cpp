@@ -72,7 +72,8 @@ LoadedImage load_elf(std::span<const u8> file, const std::string& name, GuestMem
     bool entry_mapped = false;
     for (u16 index = 0; index < header.e_phnum; ++index) {
         auto segment = object_at<Elf64_Phdr>(file, header.e_phoff + index * sizeof(Elf64_Phdr));
-        if (segment.p_type == PT_INTERP) refuse(name, "is a dynamic program; link it with -static");
+        if (segment.p_type == PT_INTERP)
+            refuse(name, "is a dynamic program or a shared object, and a guest has no libraries; link it with -static or -static-pie");
         if (segment.p_type != PT_LOAD || segment.p_memsz == 0) continue;
         if (segment.p_filesz > segment.p_memsz || !contains(file, segment.p_offset, segment.p_filesz))
             refuse(name, fmt::format("is damaged: segment {} lies outside the file", index));
@@ -94,6 +95,8 @@ LoadedImage load_elf(std::span<const u8> file, const std::string& name, GuestMem
         if (header.e_phoff >= segment.p_offset && header.e_phoff < segment.p_offset + segment.p_filesz)
             image.program_headers = address + (header.e_phoff - segment.p_offset);
     }
+    if (!entry_mapped && header.e_type == ET_DYN && header.e_entry == 0)
+        refuse(name, "is a shared object, not a program; give a program linked with -static or -static-pie");
     if (!entry_mapped) refuse(name, "is damaged: its entry point lies in no segment");
     return image;
 }

@@ -55,8 +55,8 @@ GuestProcess::~GuestProcess() {
         if (thread->fiber != kNoFiber && !thread->finished) platform_.kernel.fibers().cancel(thread->fiber);
 }
 
-void GuestProcess::start(std::span<const u8> program, const std::string& name) {
-    LoadedImage image = load_elf(program, name, memory_);
+void GuestProcess::start(std::span<const u8> program, const std::string& name, const std::string& path) {
+    LoadedImage image = load_elf(program, path.empty() ? name : path, memory_);
     os_->set_brk(image.brk);
     CpuRegisters registers;
     registers.rip = image.entry;

@@ -55,8 +55,9 @@ public:
     GuestProcess(const GuestProcess&) = delete;
     GuestProcess& operator=(const GuestProcess&) = delete;
 
-    // Loads the program and makes its first thread runnable. Throws sim::HostError.
-    void start(std::span<const u8> program, const std::string& name);
+    // Loads the program and makes its first thread runnable. Throws sim::HostError, which names `path`; empty: `name`. The guest hears
+    // only the name.
+    void start(std::span<const u8> program, const std::string& name, const std::string& path = {});
 
     ProcessEnd end() const { return end_; }
     i64 status() const { return status_; }              // exit status, or signal number

@@ -9,6 +9,7 @@
 
 #include "gpu_model/sm/cubin.h"
 #include "guest_harness/input_file.h"
+#include "guest_harness/json_input.h"
 #include "sim/check.h"
 
 namespace harness::hw {
@@ -84,7 +85,7 @@ void Companions::add_pairs(const std::string& folder) {
 
 void Companions::add_rows(const std::string& path) {
     const std::string text = read_input_file(path, kListBytesMaxOfCompanions);
-    const nlohmann::json root = nlohmann::json::parse(text, nullptr, false);
+    const nlohmann::json root = parse_json(text, path);
     if (!root.is_object() || !root.contains("kernels") || !root["kernels"].is_array())
         throw HostError(path + " is no list of companions: an object with \"kernels\"");
     for (const nlohmann::json& row : root["kernels"]) {

@@ -26,7 +26,8 @@ std::string verdict(const Comparison& c) { return c.refused ? "refused" : c.equa
 std::vector<Row> rows_of(const Comparison& c) {
     std::vector<Row> rows;
     rows.push_back({"trace", fmt::format("{} ({}, driver {})", c.trace, c.trace_chip, c.trace_driver)});
-    rows.push_back({c.hardware.real ? "hardware" : "dry run", fmt::format("{}, driver {}", c.hardware.name, c.hardware.driver)});
+    if (!c.hardware.name.empty())
+        rows.push_back({c.hardware.real ? "hardware" : "dry run", fmt::format("{}, driver {}", c.hardware.name, c.hardware.driver)});
     rows.push_back({"result", verdict(c)});
     rows.push_back({"events", fmt::format("{} of {} played", c.real.events_played, c.model.events_played)});
     if (c.work_text.empty())

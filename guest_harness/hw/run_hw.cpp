@@ -40,7 +40,7 @@ HwRunOutcome run_guest_on(std::unique_ptr<System> system, const RunOptions& opti
     HwRunOutcome outcome;
     {
         GuestProcess process(session.platform(), options.sink, std::move(process_options));
-        process.start(program, name);
+        process.start(program, name, options.guest_path);
         SimTime limit = std::min(options.time_limit, kLongest);
         sim::Kernel::RunResult result = kernel.run(limit);
         outcome.run.end = end_of(process.end());

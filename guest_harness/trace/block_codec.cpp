@@ -48,6 +48,7 @@ pb::Header header_to_proto(const Header& header) {
     for (const std::string& variable : header.environment) out.add_environment(variable);
     out.set_faults(header.faults);
     if (header.time_limit != SimTime::max()) out.set_time_limit(header.time_limit.ps);
+    out.set_hardware(header.hardware);
     return out;
 }
 
@@ -69,6 +70,7 @@ Header header_from_proto(const pb::Header& proto) {
     out.environment.assign(proto.environment().begin(), proto.environment().end());
     out.faults = proto.faults();
     if (proto.time_limit() != 0) out.time_limit = {proto.time_limit()};
+    out.hardware = proto.hardware();
     return out;
 }
 

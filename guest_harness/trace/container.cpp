@@ -112,11 +112,10 @@ Writer::Writer(std::string path, const Header& header) : impl_(std::make_unique<
 Writer::Writer(const Header& header) : impl_(std::make_unique<Impl>()) { impl_->begin(header); }
 
 Writer::~Writer() {
-    if (impl_->closed) return;
-    try {
-        impl_->flush();  // keep what can be kept for a look at what went wrong
-    } catch (const sim::HostError&) {
-    }
+    if (impl_->closed || impl_->path.empty()) return;
+    // Who gives up says why and leaves no file; what a signal or a bug breaks off leaves its unfinished one.
+    impl_->file.close();
+    std::remove(impl_->temporary().c_str());
 }
 
 void Writer::add(const Event& event) {
@@ -135,11 +134,12 @@ void Writer::close(Closing closing) {
     closing.events = impl_->events;
     closing.chain = impl_->chain;
     impl_->put(make_frame(kClos, closing_to_proto(closing).SerializeAsString()));
+    if (!impl_->path.empty()) {
+        impl_->file.close();
+        if (!impl_->file || std::rename(impl_->temporary().c_str(), impl_->path.c_str()) != 0)
+            throw sim::HostError(fmt::format("cannot finish {} (is the disk full?)", impl_->path));
+    }
     impl_->closed = true;
-    if (impl_->path.empty()) return;
-    impl_->file.close();
-    if (!impl_->file || std::rename(impl_->temporary().c_str(), impl_->path.c_str()) != 0)
-        throw sim::HostError(fmt::format("cannot finish {}", impl_->path));
 }
 
 u64 Writer::events() const { return impl_->events; }
@@ -166,6 +166,7 @@ struct Reader::Impl {
     }};
     bool block_open = false;
     std::optional<Closing> closing;
+    EventOrder order;
     u64 count = 0;
     sim::Digest128 chain;
     u64 frame_offset = 0;
@@ -268,6 +269,7 @@ struct Reader::Impl {
             if (ended || !open_frame()) return false;
         }
         if (auto error = decoder.next(event)) damaged(fmt::format("event {}: {}", count, *error));
+        if (auto error = order.next(event)) damaged(fmt::format("event {}: {}", count, *error));
         payload_total += payload_bytes(event);
         if (payload_total > Limits::kTotalPayloadBytes) damaged("the events' payloads are beyond their limit");
         chain = chain_next(chain, event);

@@ -6,7 +6,7 @@
 // Kinds: 'HEAD' (first, not compressed), 'BLOB' (u32 count, count u32 sizes, the bytes), 'EVNT' (EventBlock), 'CLOS' (Closing, last).
 // All but HEAD are zstd frames; HEAD, EVNT and CLOS hold the messages of trace.proto. The hash chain is over our own canonical bytes
 // (trace.h), never over protobuf or zstd output, and stands after every block, so that damage is found near its place.
-// A file without CLOS is incomplete: the writer works under NAME.incomplete and renames at the end.
+// A file without CLOS is incomplete: the writer works under NAME.incomplete and renames at the end. A run that is killed leaves it there.
 #pragma once
 
 #include <istream>
@@ -36,7 +36,7 @@ public:
     Writer(std::string path, const Header& header);
     // In memory, for tests and conversions: take the bytes with bytes() after close().
     explicit Writer(const Header& header);
-    ~Writer();  // without close(): leaves NAME.incomplete
+    ~Writer();  // without close(): removes NAME.incomplete
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
 

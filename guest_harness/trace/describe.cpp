@@ -87,6 +87,12 @@ std::string describe(const Event& event) {
     return std::visit([](const auto& e) { return describe(e); }, event);
 }
 
+std::string describe_hardware(const Header& header) {
+    if (header.origin != "hardware") return {};
+    return fmt::format("its replies and times are those of {}, recorded with --hw",
+                       header.hardware.empty() ? "a driver" : printable(header.hardware));
+}
+
 std::string describe_fault_plan(std::string_view text) {
     std::string line;
     while (!text.empty()) {

@@ -14,7 +14,7 @@ Header header_for(const MachineOptions& machine, std::string_view origin, std::v
     header.cold_boot = machine.boot == rm::BootMode::Cold;
     header.timing = machine.timing;
     if (!machine.engines.empty()) header.engines = engines_text(machine.engines);
-    if (origin == "run") header.unicorn_version = TU104SIM_UNICORN_VERSION;
+    if (origin == "run" || origin == "hardware") header.unicorn_version = TU104SIM_UNICORN_VERSION;
     header.origin = origin;
     header.command = std::move(command);
     return header;

@@ -42,6 +42,7 @@ public:
         std::istringstream rules(header.faults);
         for (std::string rule; std::getline(rules, rule);) text += fmt::format("fault {}\n", printable(rule));
         if (!header.engines.empty()) text += "engines: a list of its own\n";
+        if (const std::string hardware = describe_hardware(header); !hardware.empty()) text += hardware + "\n";
         return out_(text);
     }
 

@@ -149,13 +149,32 @@ void print_in_hex(TextFormat::Printer& printer, const google::protobuf::Descript
 
 // ---- from text ----
 
-class Errors final : public google::protobuf::io::ErrorCollector {
+// Where the parser stopped, in our own words: its messages name its types and C++ classes.
+class Mistake final : public google::protobuf::io::ErrorCollector {
 public:
-    void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override {
-        if (first.empty()) first = fmt::format("line {} column {}: {}", line + 1, column + 1, message);
+    void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string&) override {
+        if (found_) return;
+        found_ = true;
+        line_ = static_cast<u64>(std::max(line, 0));
+        column_ = static_cast<u64>(std::max(column, 0));
     }
     void AddWarning(int, google::protobuf::io::ColumnNumber, const std::string&) override {}
-    std::string first;
+    std::string sentence(std::string_view text) const {
+        if (!found_) return "it cannot be read as a text trace";
+        std::string_view line = text;
+        for (u64 i = 0; i < line_ && !line.empty(); ++i) line.remove_prefix(std::min(line.find('\n'), line.size() - 1) + 1);
+        line = line.substr(0, line.find('\n'));
+        line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+        constexpr std::size_t kShown = 60;
+        const std::string shown = line.empty() ? "the text ends there, inside a message" :
+            fmt::format("\"{}{}\" cannot stand there", printable(std::string(line.substr(0, kShown))), line.size() > kShown ? "..." : "");
+        return fmt::format("line {} column {}: {}; `tu104sim show --text` of a trace shows the form", line_ + 1, column_ + 1, shown);
+    }
+
+private:
+    bool found_ = false;
+    u64 line_ = 0;
+    u64 column_ = 0;
 };
 
 class FromText {
@@ -310,11 +329,11 @@ std::string to_text(const Trace& trace) {
 
 Trace from_text(const std::string& name, const std::string& text) {
     pb::TextTrace parsed;
-    Errors errors;
+    Mistake mistake;
     TextFormat::Parser parser;
-    parser.RecordErrorsTo(&errors);
+    parser.RecordErrorsTo(&mistake);
     parser.SetRecursionLimit(16);
-    if (!parser.ParseFromString(text, &parsed)) throw sim::HostError(fmt::format("{}: {}", name, errors.first));
+    if (!parser.ParseFromString(text, &parsed)) throw sim::HostError(fmt::format("{}: {}", name, mistake.sentence(text)));
     Trace out;
     out.header = header_from_proto(parsed.header());
     if (out.header.schema_version == 0) throw sim::HostError(fmt::format("{}: the header has no schema_version", name));
@@ -322,8 +341,10 @@ Trace from_text(const std::string& name, const std::string& text) {
         throw sim::HostError(fmt::format("{} needs a reader of format {}; this program reads up to {}", name,
                                          out.header.format_compatibility, kFormatCompatibility));
     sim::Digest128 chain = chain_start(out.header);
+    EventOrder order;
     for (const pb::TextEvent& event : parsed.event()) {
         out.events.push_back(FromText(name, out.events.size()).convert(event));
+        if (auto error = order.next(out.events.back())) refuse(name, out.events.size() - 1, *error);
         chain = chain_next(chain, out.events.back());
     }
     if (!parsed.has_closing()) return out;

@@ -1,6 +1,8 @@
 // Canonical bytes of trace events, for the hash chain.
 #include "guest_harness/trace/trace.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <bit>
 #include <type_traits>
@@ -157,6 +159,16 @@ SimTime end_time(const Event& event) {
     return begin_time(event);
 }
 
+std::optional<std::string> EventOrder::next(const Event& event) {
+    if (std::holds_alternative<Step>(event) || std::holds_alternative<Submit>(event)) return std::nullopt;
+    const SimTime begin = begin_time(event), end = end_time(event);
+    if (end < begin) return fmt::format("it ends at {} ps, before it begins at {} ps", end.ps, begin.ps);
+    if (end < last_)
+        return fmt::format("it ends at {} ps, and one before it at {} ps: events stand in the order in which they ended", end.ps, last_.ps);
+    last_ = end;
+    return std::nullopt;
+}
+
 sim::Digest128 chain_start(const Header& header) {
     Canonical out;
     out.word(header.schema_version);
@@ -185,6 +197,10 @@ sim::Digest128 chain_start(const Header& header) {
     if (header.time_limit != SimTime::max()) {
         out.text("time limit");
         out.time(header.time_limit);
+    }
+    if (!header.hardware.empty()) {
+        out.text("hardware");
+        out.text(header.hardware);
     }
     return out.finish();
 }

@@ -2,6 +2,7 @@
 // The file format is in container.h, its schema in trace.proto; nothing here depends on either.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -36,6 +37,7 @@ struct Header {
     std::vector<std::string> environment;  // "NAME=value", as the guest was given it
     std::string faults;                    // the fault plan as text (fault_plan.h); empty: none
     SimTime time_limit = SimTime::max();   // at which the run would have been stopped
+    std::string hardware;                  // origin "hardware": what answered, "NVIDIA H200, driver 580.159.04"
 };
 
 // Digest of the machine's memory at an instant, compared by a replay with the same seed.
@@ -79,6 +81,16 @@ std::string_view call_kind_name(CallRecord::Kind kind);
 // When the event began and ended (the same instant except for calls and polls). Imported events have no time: zero.
 SimTime begin_time(const Event& event);
 SimTime end_time(const Event& event);
+
+// A recording holds its events in the order in which they ended. One after the other; the first that is out of order, or ends before
+// it begins, gives a sentence. Steps and submissions have no time.
+class EventOrder {
+public:
+    std::optional<std::string> next(const Event& event);
+
+private:
+    SimTime last_ = {};
+};
 
 // The closing record. `summary.digest` is zero for a trace that no machine has run.
 struct Closing {

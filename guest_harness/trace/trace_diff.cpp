@@ -7,6 +7,7 @@
 
 #include "guest_harness/trace/describe.h"
 #include "guest_harness/trace/differ.h"
+#include "guest_harness/trace/hex.h"
 #include "sim/time_text.h"
 
 namespace harness::trace {
@@ -23,8 +24,8 @@ std::optional<std::string> header_difference(const Header& a, const Header& b) {
     auto differ = [&text](std::string_view field, const auto& x, const auto& y) {
         if (x != y) text += fmt::format("{}{} {} and {}", text.empty() ? "" : ", ", field, x, y);
     };
-    differ("chip", a.chip, b.chip);
-    differ("driver", a.driver, b.driver);
+    differ("chip", printable(a.chip), printable(b.chip));
+    differ("driver", printable(a.driver), printable(b.driver));
     differ("seed", a.seed, b.seed);
     const auto word = [](bool set, std::string_view yes, std::string_view no) { return set ? yes : no; };
     differ("timing", word(a.timing, "on", "off"), word(b.timing, "on", "off"));
@@ -34,8 +35,9 @@ std::optional<std::string> header_difference(const Header& a, const Header& b) {
         return header.time_limit == SimTime::max() ? std::string("none") : sim::format_time(header.time_limit);
     };
     differ("time limit", limit(a), limit(b));
-    differ("origin", a.origin, b.origin);
-    differ("program", a.program_version, b.program_version);
+    differ("origin", printable(a.origin), printable(b.origin));
+    differ("hardware", printable(a.hardware), printable(b.hardware));
+    differ("program", printable(a.program_version), printable(b.program_version));
     return text.empty() ? std::nullopt : std::optional<std::string>(text);
 }
 

@@ -113,26 +113,55 @@ TEST_CASE("trace container: many events make many blocks") {
     check_equal(in, out);
 }
 
-TEST_CASE("trace container: an unclosed file is incomplete, and keeps its events under another name") {
+TEST_CASE("trace container: a file has another name until it is closed, and none when it never is") {
     std::string path = test_support::scratch_path("incomplete.trace");
     {
         Writer writer(path, test_support::sample_trace().header);
         writer.add(Step{"one"});
+        CHECK(std::ifstream(path + ".incomplete").good());
     }
     CHECK(!std::ifstream(path).good());
-    Reader reader(path + ".incomplete");
-    Event event;
-    CHECK(reader.next(event));
-    CHECK(std::get<Step>(event).after == "one");
-    CHECK(!reader.next(event));
-    CHECK(reader.closing() == nullptr);
-    std::remove((path + ".incomplete").c_str());
+    CHECK(!std::ifstream(path + ".incomplete").good());
 
     Writer writer(path, {});
     writer.close({});
     CHECK(std::ifstream(path).good());
     CHECK(!std::ifstream(path + ".incomplete").good());
     std::remove(path.c_str());
+}
+
+TEST_CASE("trace container: a file without a closing record reads as incomplete") {
+    Trace in;
+    in.events = {Step{"one"}};
+    Reader reader("open", encode(in));
+    Event event;
+    CHECK(reader.next(event));
+    CHECK(std::get<Step>(event).after == "one");
+    CHECK(!reader.next(event));
+    CHECK(reader.closing() == nullptr);
+}
+
+TEST_CASE("trace container: events out of order are damage, closed or not, whatever the chain says") {
+    for (bool complete : {true, false}) {
+        Trace in;
+        in.complete = complete;
+        in.events = {MmioRecord{{5}, 0x10, 4, true, 1}, Step{"one"}, MmioRecord{{5}, 0x10, 4, true, 2}};
+        CHECK(error_of(encode(in)).empty());
+        std::get<MmioRecord>(in.events[2]).time = {4};
+        CHECK(error_of(encode(in)).find("event 2: it ends at 4 ps, and one before it at 5 ps") != std::string::npos);
+        in.events[2] = PollRecord{.begin = {7}, .end = {6}};
+        CHECK(error_of(encode(in)).find("event 2: a poll ends before it begins") != std::string::npos);
+    }
+}
+
+TEST_CASE("trace container: the hardware that answered stands in the header and its chain") {
+    Trace in;
+    const sim::Digest128 without = chain_start(in.header);
+    in.header.hardware = "NVIDIA H200, driver 580.159.04";
+    CHECK(chain_start(in.header) != without);
+    in.complete = true;
+    Reader reader("hardware", encode(in));
+    CHECK(reader.header().hardware == in.header.hardware);
 }
 
 TEST_CASE("trace container: damage is one sentence with an offset") {

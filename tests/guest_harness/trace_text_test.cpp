@@ -48,6 +48,28 @@ TEST_CASE("trace text: a trace written by hand needs neither chain nor count") {
     CHECK(std::get<harness::MmioRecord>(out.events[0]).value == 0xff);
 }
 
+TEST_CASE("trace text: events out of order are refused, with a closing record and without") {
+    for (const char* closing : {"", "closing { }"}) {
+        const std::string events = "event { mmio { time: 5 bytes: 4 } }\nevent { mmio { time: 4 bytes: 4 } }\n";
+        const std::string error = error_of(kHeader + events + closing);
+        CHECK(error.find("t.txt: event 1: it ends at 4 ps, and one before it at 5 ps") != std::string::npos);
+    }
+}
+
+TEST_CASE("trace text: what is no text trace is told by line, column and what stands there") {
+    const std::string field = error_of(kHeader + "event {\n  mmio { frob: 5 }\n}\n");
+    CHECK(field.find("t.txt: line 3 column") != std::string::npos);
+    CHECK(field.find("\"mmio { frob: 5 }\" cannot stand there") != std::string::npos);
+    const std::string torn = error_of("header {");
+    CHECK(torn.find("t.txt: line 1 column 9") != std::string::npos);
+    const std::string byte = error_of("header { chip: \xff }");
+    CHECK(byte.find("\\xff") != std::string::npos);
+    for (const std::string& error : {field, torn, byte, error_of(kHeader + "event { mmio { value: 99999999999999999999 } }")}) {
+        CHECK(error.find("show --text") != std::string::npos);
+        for (const char* leak : {"tu104sim.trace", "Expected", "Message type", "codepoint"}) CHECK(error.find(leak) == std::string::npos);
+    }
+}
+
 TEST_CASE("trace text: mistakes are named") {
     CHECK(error_of("header {").find("t.txt: line 1") != std::string::npos);
     CHECK(error_of("header { }").find("schema_version") != std::string::npos);

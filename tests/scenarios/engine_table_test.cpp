@@ -208,7 +208,7 @@ TEST_CASE("P09: a list is what its text says, and each mistake is named by entry
     CHECK(harness::read_engines(TU104SIM_SOURCE_DIR "/examples/engines_t4.json") == own_engines());
     harness::MachineOptions options{.engines = with_copy(5, abi::TURING_DMA_COPY_A)};
     CHECK(harness::parse_engines(harness::trace::header_for(options, "run", {"guest"}).engines, "trace") == options.engines);
-    CHECK(refusal("[1,") == "list.json: not JSON");
+    CHECK(refusal("[1,") == "list.json: column 4: the text ends there, inside a JSON value");
     CHECK(refusal("[]").find("must be an object") != std::string::npos);
     CHECK(refusal("{\"engines\": [7]}").find("entry 0 is not an object") != std::string::npos);
     CHECK(refusal("{\"engines\": []}").find("graphics is missing") != std::string::npos);

@@ -1,0 +1,155 @@
+// What commands do with what they refuse: no file is left, one sentence says why, and both ways to replay judge alike.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "guest_harness/input_file.h"
+#include "guest_harness/trace/text.h"
+#include "tests/support/command_line.h"
+#include "tests/support/trace_samples.h"
+
+using namespace harness;
+using test_support::Finished;
+using test_support::guest;
+using test_support::scratch_path;
+using test_support::tu104sim;
+
+namespace {
+
+bool left_behind(const std::string& path) {
+    return std::filesystem::exists(path) || std::filesystem::exists(path + ".incomplete");
+}
+
+std::string written(const std::string& name, const std::string& bytes) {
+    const std::string path = scratch_path(name);
+    test_support::write_file(path, bytes);
+    return path;
+}
+
+std::string quote(const std::string& path) { return "'" + path + "'"; }
+
+const std::string kClientTrace = TU104SIM_SOURCE_DIR "/seeds/replay/rm_client.trace";
+
+// The trace as a text twin after a change, without what the change breaks.
+template <typename Change>
+std::string altered(const std::string& name, Change change) {
+    trace::Trace trace = trace::load(kClientTrace);
+    change(trace);
+    trace.complete = false;
+    return written(name, trace::to_text(trace));
+}
+
+}  // namespace
+
+TEST_CASE("cli: a command that fails leaves no file") {
+    const std::string out = scratch_path("refused.out");
+    const std::string open_twin = altered("refused_open.txt", [](trace::Trace&) {});
+    const std::string torn = written("refused.jsonl", "{\"kind\": \"step\", \"after\": \"a\"}\n{\"kind\": \"frob\"}\n");
+    const std::string no_program = written("refused.elf", "\x7f" "ELF and no more");
+    const std::string client = " -- " + guest("rm_client");
+    for (const std::string& command : {"import " + quote(open_twin) + " -o " + quote(out), "import " + quote(torn) + " -o " + quote(out),
+                                       "run --record " + quote(out) + " -- " + quote(no_program),
+                                       "run --journal " + quote(out) + " -- " + quote(no_program),
+                                       "run --timeline " + quote(out) + " -- " + quote(no_program),
+                                       "run --hw=model --record " + quote(out) + " -- " + quote(no_program),
+                                       "replay --journal " + quote(out) + " " + quote(torn),
+                                       "report " + quote(torn) + " -o " + quote(out), "minimize " + quote(torn) + " -o " + quote(out),
+                                       "extract-kernels " + quote(torn) + " -o " + quote(out),
+                                       "conform --record " + quote(out) + " --driver 1.2.3",
+                                       "record -o " + quote(out) + " -- /nonexistent"}) {
+        std::filesystem::remove_all(out);
+        const Finished done = tu104sim(command);
+        CAPTURE(command);
+        CHECK_MESSAGE(done.exit_code != 0, done.output);
+        CHECK_MESSAGE(done.exit_code <= 2, done.errors);
+        CHECK(!left_behind(out));
+    }
+}
+
+TEST_CASE("cli: a journal that cannot be finished leaves the older one") {
+    const std::string journal = written("refused.journal", "older\n");
+    const std::string no_program = written("refused2.elf", "no program");
+    CHECK(tu104sim("run --journal " + quote(journal) + " -- " + quote(no_program)).exit_code == 2);
+    CHECK(read_input_file(journal, 100) == "older\n");
+}
+
+TEST_CASE("cli: places that cannot be written are the user's mistake") {
+    for (const char* command : {"extract-kernels '" TU104SIM_SOURCE_DIR "/tests/guest_harness/data/embedded_like.cubin' -o /dev/null/x",
+                                "report '" TU104SIM_SOURCE_DIR "/seeds/replay/rm_client.trace' -o /nonexistent/a.html",
+                                "conform --record /nonexistent/a --count 1"}) {
+        const Finished done = tu104sim(command);
+        CAPTURE(command);
+        CHECK_MESSAGE(done.exit_code == 2, done.errors);
+    }
+}
+
+TEST_CASE("cli: events out of order are refused by replay and verify alike") {
+    const std::string swapped = altered("refused_swapped.txt", [](trace::Trace& trace) { std::swap(trace.events[40], trace.events[41]); });
+    for (const char* command : {"replay ", "verify ", "show ", "replay --hw=model "}) {
+        const Finished done = tu104sim(command + quote(swapped));
+        CAPTURE(command);
+        CHECK(done.exit_code == 2);
+        CHECK(done.says("event 41"));
+        CHECK(done.says("the order in which they ended"));
+    }
+}
+
+TEST_CASE("cli: replay on the model and replay --hw judge an altered trace alike") {
+    const auto nth_call = [](trace::Trace& trace, u64 number) -> CallRecord& {
+        for (trace::Event& event : trace.events) {
+            auto* call = std::get_if<CallRecord>(&event);
+            if (call != nullptr && call->kind == CallRecord::Kind::Ioctl && !call->accesses.empty() && number-- == 0) return *call;
+        }
+        FAIL("the trace has no such call");
+        return std::get<CallRecord>(trace.events.front());
+    };
+    const std::string address = altered("altered_address.txt", [&](trace::Trace& t) { nth_call(t, 12).accesses.back().address += 0x1000; });
+    const std::string argument = altered("altered_argument.txt", [&](trace::Trace& t) { nth_call(t, 12).argument += 0x1000; });
+    const std::string handle = altered("altered_bytes.txt", [&](trace::Trace& t) { nth_call(t, 12).accesses.back().data[0] ^= 1; });
+    const std::string file = altered("altered_file.txt", [&](trace::Trace& t) { nth_call(t, 12).fd = 99; });
+    for (const std::string& path : {address, argument, handle, file}) {
+        const Finished plain = tu104sim("replay " + quote(path));
+        const Finished hardware = tu104sim("replay --hw=model " + quote(path));
+        CAPTURE(path);
+        CHECK(plain.exit_code == 1);
+        CHECK_MESSAGE(hardware.exit_code == 1, hardware.output);
+        CHECK(hardware.says("nothing was done on hardware"));
+    }
+    CHECK(tu104sim("replay --hw=model " + quote(altered("not_altered.txt", [](trace::Trace&) {}))).exit_code == 0);
+    CHECK(tu104sim("replay --hw=model --seed 3 " + quote(kClientTrace)).exit_code == 2);
+}
+
+TEST_CASE("cli: a trace recorded with --hw says so wherever it is read") {
+    const std::string trace = scratch_path("by_hardware.trace");
+    REQUIRE(tu104sim("run --hw=model --record " + quote(trace) + " -- " + guest("rm_client")).exit_code == 0);
+    constexpr const char* kMark = "its replies and times are those of ";
+    for (const char* command : {"show ", "verify ", "replay ", "explore "}) {
+        CAPTURE(command);
+        CHECK(tu104sim(command + quote(trace)).says(kMark));
+    }
+    CHECK(tu104sim("replay --json " + quote(trace)).output.find(kMark) != std::string::npos);
+    CHECK(tu104sim("show --text " + quote(trace)).output.find("hardware: \"") != std::string::npos);
+    CHECK(tu104sim("verify " + quote(trace)).exit_code == 0);
+    CHECK(tu104sim("explore " + quote(trace)).exit_code == 2);
+    CHECK(tu104sim("replay --hw=model " + quote(trace)).exit_code == 0);
+    CHECK(!tu104sim("show " + quote(kClientTrace)).says(kMark));
+}
+
+TEST_CASE("cli: minimize needs a replay, and time for it") {
+    const std::string out = quote(scratch_path("refused_small.txt"));
+    for (const char* option : {"--seconds 0", "--tries 0", "--seconds 18446744073709551615"}) {
+        const Finished done = tu104sim("minimize " + quote(kClientTrace) + " -o " + out + " " + option);
+        CHECK(done.exit_code == 2);
+        CHECK(done.says(std::string(option).substr(0, 7)));
+    }
+}
+
+TEST_CASE("cli: a guest that is no static program is named whole, with what to do") {
+    const std::string here = std::filesystem::canonical("/proc/self/exe").string();
+    for (const char* how : {"run -- ", "run --hw=model -- "}) {
+        const Finished done = tu104sim(how + quote(here));  // this test is a dynamic program
+        CHECK(done.exit_code == 2);
+        CHECK(done.says(here + ": is a dynamic program"));
+        CHECK(done.says("-static"));
+    }
+}
