@@ -61,8 +61,8 @@ function(tu104sim_compile_options target)
     endif()
     if(TU104SIM_PCH)
         if(target STREQUAL "sim")
-            target_precompile_headers(sim PRIVATE <fmt/format.h> <algorithm> <array> <functional> <map> <memory> <optional>
-                <span> <string> <string_view> <vector>)
+            target_precompile_headers(sim PRIVATE <fmt/format.h> <algorithm> <array> <deque> <functional> <map> <memory>
+                <optional> <set> <span> <string> <string_view> <vector>)
         else()
             target_precompile_headers(${target} REUSE_FROM sim)
             get_target_property(type ${target} TYPE)

@@ -431,7 +431,7 @@ def kernel_seeds(seeds):
 def texture_seeds(seeds):
     """Kernels that read and write textures, with one of fuzz/textures.h that suits each, and the older matrix products."""
     kernels = packed_files(TEXTURES)["kernels.cubin"]
-    shapes = {"a1d": 6, "a2d": 4, "1d": 0, "2d": 0, "3d": 3, "cube": 5, "rda2": 4, "rd3": 3}
+    shapes = {"2dlod": 7, "grad": 7, "a1d": 6, "a2d": 4, "1d": 0, "2d": 0, "3d": 3, "cube": 5, "rda2": 4, "rd3": 3}
     for section, code in text_sections(kernels):
         name = re.sub(r"[^A-Za-z0-9_]", "_", section.removeprefix(".text."))
         if len(code) > 1536:
