@@ -150,6 +150,8 @@ void check_entry(std::size_t index, const EngineRow& row) {
     if (!right_class) fail(index, row, "class", fmt::format("is {:#x}, which is no class of this kind of engine", row.class_id));
     if (row.class_id == gpu::cls::TURING_DMA_COPY_A && row.instance >= gpu::CeUnit::kLces)
         fail(index, row, "instance", fmt::format("must be below {} for class {:#x}", gpu::CeUnit::kLces, row.class_id));
+    if (row.class_id == gpu::cls::TURING_DMA_COPY_A && row.intr_stall_vector == gpu::kNoVector)
+        fail(index, row, "stall", fmt::format("must be a vector for class {:#x}, whose errors raise it", row.class_id));
     if (row.pbdma_mask == 0) fail(index, row, "pbdmas", "must name at least one");
     if (row.pbdma_mask >> kPbdmas != 0) fail(index, row, "pbdmas", fmt::format("must be below {}", kPbdmas));
     if (row.pri_base % 0x1000 != 0) fail(index, row, "pri_base", "must be a multiple of 0x1000");

@@ -136,10 +136,19 @@ void watch_with(SmTools& tools, corpus::Runner& runner) {
     });
 }
 
+corpus::Corpus cases_of(const std::filesystem::path& folder) {
+    const std::string text = need_file(folder / "cases.json");
+    try {
+        return corpus::parse_cases(text);
+    } catch (const sim::HostError& error) {
+        throw sim::HostError(fmt::format("{}: {}", folder.string(), error.what()));
+    }
+}
+
 // Runs what the options choose; the reports in order of variant and case.
 std::vector<CaseReport> run_cases(const Options& options, SmTools& tools) {
     const std::filesystem::path folder(options.folder);
-    const corpus::Corpus all = corpus::parse_cases(need_file(folder / "cases.json"));
+    const corpus::Corpus all = cases_of(folder);
     Against against = compared_with(options);
     corpus::Runner runner(gpu::sm::best_lane_target());
     watch_with(tools, runner);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include "gpu_model/observe.h"
 #include "gpu_model/sm/exec/grid.h"
@@ -39,19 +40,30 @@ class TraceFolder final : public sm::TextSink {
 public:
     explicit TraceFolder(const std::string& path) : path_(path) {
         std::error_code error;
-        std::filesystem::create_directory(path_, error);
+        made_ = std::filesystem::create_directory(path_, error);
         if (error || !std::filesystem::is_directory(path_))
             throw sim::HostError(fmt::format("cannot make the folder {}; its parent has to be there", path));
         // Kernels of an earlier trace would look like this one's.
         if (!std::filesystem::is_empty(path_, error))
             throw sim::HostError(fmt::format("{} is not empty; give --sass-trace a folder of its own", path));
     }
+    // A command that fails leaves nothing.
+    ~TraceFolder() {
+        if (closed_) return;
+        open_.clear();
+        std::error_code ignored;
+        for (const std::string& file : written_) std::filesystem::remove(path_ / file, ignored);
+        if (made_) std::filesystem::remove(path_, ignored);
+    }
+    TraceFolder(const TraceFolder&) = delete;
+    TraceFolder& operator=(const TraceFolder&) = delete;
     void append(std::string_view file, std::string_view text) override {
         std::ofstream& out = open_[std::string(file)];
         if (!out.is_open()) {
             // Few kernels run side by side; the list stays open with them.
             if (open_.size() > kOpenMax) close_others(file);
             out.open(path_ / file, std::ios::binary | std::ios::app);
+            written_.insert(std::string(file));
         }
         out << text;
         if (!out) failed_ = true;
@@ -63,6 +75,7 @@ public:
         }
         open_.clear();
         if (failed_) throw sim::HostError(fmt::format("cannot write the trace in {} (is the disk full?)", path_.string()));
+        closed_ = true;
     }
 
 private:
@@ -72,7 +85,8 @@ private:
     }
     std::filesystem::path path_;
     std::map<std::string, std::ofstream> open_;
-    bool failed_ = false;
+    std::set<std::string> written_;
+    bool made_ = false, failed_ = false, closed_ = false;
 };
 
 // Keeps what the timing model of each kernel found.

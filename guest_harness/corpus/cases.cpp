@@ -130,6 +130,9 @@ Fill parse_fill(const json& object) {
         for (const json& value : object.at("values"))
             fill.values.push_back(parse_word(value.get<std::string>()));
     }
+    constexpr i64 kRangeMax = i64{1} << 31;
+    if (fill.range < 0 || fill.range > kRangeMax)
+        throw sim::HostError(fmt::format("cases.json: \"range\" is {}, must be 0 to {}", fill.range, kRangeMax));
     const bool empty_list = fill.rule.starts_with("list") && fill.values.empty();
     if (fill.modulus == 0 || empty_list || (fill.rule == "hex" && fill.data.empty()))
         throw sim::HostError(fmt::format("cases.json: fill rule '{}' lacks its values", fill.rule));

@@ -84,7 +84,7 @@ void GuestOs::refused(const std::string& what, const std::string& detail) {
 u64 GuestOs::build_stack(const std::string& name, const LoadedImage& image, const std::vector<std::string>& arguments,
                          const std::vector<std::string>& environment) {
     i64 error = memory().map_anonymous(kStackTop - kStackBytes, kStackBytes, kProtRead | kProtWrite);
-    SIM_CHECK(error == 0, error);
+    if (error != 0) throw sim::HostError("the guest's segments leave no room for its stack");
     u64 total = name.size();
     for (const auto* list : {&arguments, &environment})
         for (const std::string& text : *list) total += text.size() + 1 + sizeof(u64);

@@ -56,11 +56,16 @@ GuestProcess::~GuestProcess() {
 }
 
 void GuestProcess::start(std::span<const u8> program, const std::string& name, const std::string& path) {
-    LoadedImage image = load_elf(program, path.empty() ? name : path, memory_);
+    const std::string& shown = path.empty() ? name : path;
+    LoadedImage image = load_elf(program, shown, memory_);
     os_->set_brk(image.brk);
     CpuRegisters registers;
     registers.rip = image.entry;
-    registers.rsp = os_->build_stack(name, image, options_.arguments, options_.environment);
+    try {
+        registers.rsp = os_->build_stack(name, image, options_.arguments, options_.environment);
+    } catch (const sim::HostError& error) {
+        throw sim::HostError(shown + ": " + error.what());
+    }
     cpu_->set_registers(registers);
     auto thread = std::make_unique<GuestThread>();
     thread->tid = kPid;

@@ -1,6 +1,8 @@
 // What commands do with what they refuse: no file is left, one sentence says why, and both ways to replay judge alike.
 #include <doctest/doctest.h>
+#include <elf.h>
 
+#include <cstring>
 #include <filesystem>
 
 #include "guest_harness/input_file.h"
@@ -152,4 +154,33 @@ TEST_CASE("cli: a guest that is no static program is named whole, with what to d
         CHECK(done.says(here + ": is a dynamic program"));
         CHECK(done.says("-static"));
     }
+}
+
+TEST_CASE("cli: a guest that leaves no room for its stack is refused by name") {
+    std::string program = read_input_file(TU104SIM_BINARY_DIR "/guests/system", kPlanBytesMax);
+    Elf64_Ehdr header;
+    std::memcpy(&header, program.data(), sizeof header);
+    for (u16 i = 0; i < header.e_phnum; ++i) {
+        Elf64_Phdr segment;
+        char* place = program.data() + header.e_phoff + i * sizeof segment;
+        std::memcpy(&segment, place, sizeof segment);
+        if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) == 0) continue;
+        segment.p_memsz = 0xfff0'0000;
+        std::memcpy(place, &segment, sizeof segment);
+    }
+    const std::string path = written("refused_large.elf", program);
+    const Finished done = tu104sim("run --boot warm -- " + quote(path));
+    CHECK_MESSAGE(done.exit_code == 2, done.errors);
+    CHECK(done.says(path + ": the guest's segments leave no room for its stack"));
+}
+
+TEST_CASE("cli: a folder of kernel traces goes with the command that fails") {
+    const std::string folder = scratch_path("refused_sass");
+    std::filesystem::remove_all(folder);
+    const std::string torn = written("refused.trace", "TU104TRC and no more");
+    CHECK(tu104sim("replay --sass-trace " + quote(folder) + " " + quote(torn)).exit_code == 2);
+    CHECK(!std::filesystem::exists(folder));
+    CHECK(tu104sim("replay --sass-trace " + quote(folder) + " '" TU104SIM_SOURCE_DIR "/seeds/replay/kernel_client.trace'").exit_code == 0);
+    CHECK(std::filesystem::exists(folder + "/kernelslist.g"));
+    std::filesystem::remove_all(folder);
 }

@@ -232,6 +232,7 @@ TEST_CASE("P09: a list is what its text says, and each mistake is named by entry
         {"\"pbdmas\": [4]", "\"pbdmas\": [3]", "entry 5 (ce4): pbdmas has one of another entry"},
         {"\"pbdmas\": [4]", "\"pbdmas\": [12]", "entry 5: pbdmas has 12, must be 0..11"},
         {"\"pbdmas\": [4]", "\"pbdmas\": []", "entry 5 (ce4): pbdmas must name at least one"},
+        {"\"stall\": 199", "\"stall\": null", "entry 3 (ce2): stall must be a vector"},
         {"\"pri_base\": \"0x840000\"", "\"pri_base\": \"0x840001\"", "entry 6 (sec20): pri_base must be a multiple"},
     };
     for (const Mistake& mistake : kMistakes) {
