@@ -14,6 +14,7 @@
 #include "guest_harness/hw/hardware_results.h"
 #include "guest_harness/hw/queue_side.h"
 #include "guest_harness/input_file.h"
+#include "sim/check.h"
 
 namespace harness::cli {
 namespace {
@@ -207,6 +208,7 @@ void add_corpus(Program& program, Outcome& outcome) {
         for (const std::string& note : watched.notes) tell("tu104sim: " + note + "\n");
         for (const std::string& found : watched.found) tell("found: " + found + "\n");
         for (const std::string& missed : watched.missed) tell("tu104sim: " + missed + "\n");
+        if (!watched.failure().empty()) tell(fmt::format("reproduce: {}\n", sim::repro_command()));
         std::map<std::string_view, u64> totals;
         u64 bad = 0;
         nlohmann::ordered_json cases = nlohmann::ordered_json::array();

@@ -3,6 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <iostream>
+#include <sstream>
+
+#include "guest_harness/cli/command.h"
 
 namespace harness::cli {
 
@@ -122,7 +126,10 @@ bool Program::parse(int argc, char** argv, bool& help) {
         app_->parse(argc, argv);
         return true;
     } catch (const CLI::ParseError& error) {
-        help = app_->exit(error) == 0;
+        // Help and the version go to standard output; a mistake reads like every other error of the program.
+        std::ostringstream mistake;
+        help = app_->exit(error, std::cout, mistake) == 0;
+        if (!help) tell("tu104sim: " + mistake.str());
         return false;
     }
 }

@@ -137,10 +137,16 @@ private:
 
 void show(Reader& reader, const ShowOptions& options, const TextSink& out) {
     Show printer(options, out);
-    if (!printer.header(reader.header())) return;
+    // A window behind the last event shows nothing, not a header either: the caller tells.
+    bool begun = false;
+    const auto begin = [&] { return begun || (begun = true, printer.header(reader.header())); };
+    if (options.first == 0 && !begin()) return;
     Event event;
-    while (reader.count() <= options.last && reader.next(event))
+    while (reader.count() <= options.last && reader.next(event)) {
+        if (reader.count() > options.first && !begin()) return;
         if (!printer.event(reader.count() - 1, event)) return;
+    }
+    if (!begun) return;
     if (const Closing* closing = reader.closing()) {
         out(fmt::format("closed: {} events  chain {}  exit {}  {}\n", closing->events, closing->chain.hex(), closing->exit_status,
                         closing->summary.line()));

@@ -45,6 +45,41 @@ TEST_CASE("P21 a kernel reads from bank 0 what the client wrote there, and zero 
     CHECK(bench.word(2) == 0);  // beyond the bank's end
 }
 
+TEST_CASE("LDC.IS takes the bank's number from the register's upper half and the byte from its lower one") {
+    constexpr u32 is = 2, isl = 3, il = 1;
+    const auto ldc = [](u32 mode, u32 offset) {
+        return Asm(0xb82).set(23, 16, 4).set(31, 24, 1).set(53, 38, offset).set(58, 54, 1).set(75, 73, 4).set(79, 78, mode);
+    };
+    SmBench bench;
+    bench.launch.block = {32, 1, 1};
+    bench.launch.banks[1] = {SmBench::kBank, 16};
+    bench.launch.banks[3] = {SmBench::kBank + 16, 64};
+    bench.bank[8] = 0x11;
+    bench.bank[16 + 8] = 0x33;
+    const auto run = [&](u32 mode, u32 index, u32 offset) {
+        bench.program({mov(2, kDataLow), mov(3, 0), mov(1, index), ldc(mode, offset), stg(2, 4), exit()});
+        return bench.run();
+    };
+    const auto refused = [&](TrapReason reason) { return bench.grid->trap().reason == reason; };
+    REQUIRE(run(is, 2 << 16 | 4, 4) == GridState::Done);
+    CHECK(bench.word(0) == 0x33);
+    REQUIRE(run(is, 8, 0) == GridState::Done);
+    CHECK(bench.word(0) == 0x11);
+    // Beyond the last bank; across 64 KiB, either way; a misaligned byte; the modes that nobody describes.
+    REQUIRE(run(is, 0xffff'0000, 0) == GridState::Trapped);
+    CHECK(refused(TrapReason::INVALID_CONST_ADDR));
+    REQUIRE(run(is, 0xfffc, 4) == GridState::Trapped);
+    CHECK(refused(TrapReason::UNMODELLED));
+    REQUIRE(run(is, 1 << 16, 0xfffc) == GridState::Trapped);
+    CHECK(refused(TrapReason::UNMODELLED));
+    REQUIRE(run(is, 2, 0) == GridState::Trapped);
+    CHECK(refused(TrapReason::INVALID_CONST_ADDR_LDC));
+    for (const u32 mode : {il, isl}) {
+        REQUIRE(run(mode, 8, 0) == GridState::Trapped);
+        CHECK(refused(TrapReason::UNMODELLED));
+    }
+}
+
 TEST_CASE("P24 a word that is no instruction stops the warp there with its raw bits") {
     SmBench bench;
     const Word bad{.lo = 0x0123'4567'89ab'71ff, .hi = 0x0fed'cba9'8765'4321};

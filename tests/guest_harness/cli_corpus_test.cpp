@@ -127,3 +127,12 @@ TEST_CASE("cli: each check of corpus finds its planted fault and exits with 1, a
     CHECK(has(hazards, "found: the kernel at"));
     CHECK(has(hazards, "equal"));
 }
+
+TEST_CASE("cli: corpus says how to reproduce a breakpoint that nothing reached") {
+    const std::string folder = make_corpus("corpus_break", [](std::string&) {});
+    const Finished done = corpus(folder + " --only set8 --break 0xfff0");
+    CHECK(done.exit_code == 1);
+    CHECK(done.says("was never reached"));
+    CHECK(done.says("reproduce: tu104sim corpus"));
+    CHECK_FALSE(corpus(folder + " --only set8").says("reproduce"));
+}

@@ -78,11 +78,22 @@ TEST_CASE("cli: an empty value is refused by the option's name") {
     CHECK(tu104sim("show ''").exit_code == 2);
 }
 
+TEST_CASE("cli: a mistake in an option reads like every other error") {
+    for (const char* arguments : {"show --no-such x", "no_such_command", "corpus", "replay --shard"}) {
+        const Finished done = tu104sim(arguments);
+        CHECK_MESSAGE(done.exit_code == 2, arguments);
+        CHECK_MESSAGE(done.errors.rfind("tu104sim: ", 0) == 0, arguments, ": ", done.errors);
+        CHECK_MESSAGE(done.output.empty(), arguments);
+    }
+    CHECK(tu104sim("--help").errors.empty());
+}
+
 TEST_CASE("cli: a selection that holds nothing is told, and is no success") {
     const std::string trace = sample("cli_nothing.trace");
     const Finished shown = tu104sim("show --first 1000 " + trace);
     CHECK(shown.exit_code == 2);
     CHECK(shown.says("--first is 1000"));
+    CHECK(shown.output.empty());
     CHECK(tu104sim("explain no_such_name").exit_code == 1);
 }
 

@@ -271,17 +271,30 @@ bool load_constant(Exec& x, Slot& s, ConstantSource source, u32 lanes, u32 addre
 }  // namespace
 
 void op_ldc(Exec& x, Slot& s) {
-    if (s.in.mod<Mod::ConstIndex>() != 0) {
-        x.trap(s, TrapReason::UNMODELLED, x.lanes, 0, "LDC with an indexed bank");
+    enum Indexing : u32 { Plain, IL, IS, ISL };
+    const u32 indexing = s.in.mod<Mod::ConstIndex>();
+    const bool bindless = s.in.op == sass::Op::LDC_UR;
+    if ((indexing != Plain && indexing != IS) || (indexing == IS && bindless)) {
+        x.trap(s, TrapReason::UNMODELLED, x.lanes, 0, "LDC.IL, LDC.ISL, or a handle with an indexed bank");
         return;
     }
-    const bool bindless = s.in.op == sass::Op::LDC_UR;
-    const ConstantSource source{bindless, bindless ? s.in.ra & u32{sass::kUrz} : u32{s.in.bank}};
+    ConstantSource source{bindless, bindless ? s.in.ra & u32{sass::kUrz} : u32{s.in.bank}};
     const u32 code = s.in.mod<Mod::SizeConst>();
     const u32* index = x.reg(bindless ? static_cast<u32>(sass::at::Rc::get(s.in.word)) : u32{s.in.ra});
     for (u32 rest = x.lanes; rest != 0; rest &= rest - 1) {
         const u32 lane = static_cast<u32>(std::countr_zero(rest));
-        const u32 address = index[lane] + static_cast<u32>(s.in.bank_offset);
+        u32 address = index[lane] + static_cast<u32>(s.in.bank_offset);
+        if (indexing == IS) {
+            // The upper half of the register counts banks, the lower half bytes: so Mesa's compiler packs them. Not public is
+            // whether a byte offset that leaves its half goes on in a neighbouring bank.
+            constexpr u32 bank_shift = 16, bytes_mask = 0xffff;
+            if ((address ^ index[lane]) >> bank_shift != 0) {
+                x.trap(s, TrapReason::UNMODELLED, lane_bit(lane), address, "LDC.IS with an offset across 64 KiB");
+                return;
+            }
+            source.index = s.in.bank + (index[lane] >> bank_shift);
+            address &= bytes_mask;
+        }
         u32 words[4];
         if (!load_constant(x, s, source, lane_bit(lane), address, code, words)) return;
         put_loaded(x, s.in.rd, lane, code, words);
