@@ -50,7 +50,7 @@ function(tu104sim_compile_options target)
     target_compile_options(${target} PRIVATE
         $<$<COMPILE_LANGUAGE:CXX>:${tu104sim_flags} ${tu104sim_warnings}>)
     target_link_options(${target} PRIVATE ${tu104sim_link_flags})
-    if(TU104SIM_UNITY AND NOT target MATCHES "^test_")  # tests like short names, and share them
+    if(TU104SIM_UNITY AND NOT target MATCHES "^test_")  # tests have units of their own (tests/units.txt)
         set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
         foreach(file ${tu104sim_own_unit})
             set_source_files_properties(${PROJECT_SOURCE_DIR}/${file} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
