@@ -201,8 +201,7 @@ int run_command_line(int argc, char** argv) {
     add_extract_kernels(program, outcome);
     add_completion(program, outcome);
     try {
-        bool help = false;
-        if (!program.parse(argc, argv, help)) return help ? after_output(kAsExpected) : kMistake;
+        if (!program.parse(argc, argv)) return after_output(kAsExpected);
     } catch (const sim::HostError& error) {
         std::fflush(stdout);
         tell(fmt::format("tu104sim: {}\nreproduce: {}\n", error.what(), repro));

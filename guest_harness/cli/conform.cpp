@@ -5,6 +5,7 @@
 #include "guest_harness/conform/answers.h"
 #include "guest_harness/conform/compare.h"
 #include "guest_harness/conform/generator.h"
+#include "guest_harness/output_file.h"
 #include "sim/check.h"
 
 namespace harness::cli {
@@ -21,7 +22,11 @@ struct Options {
     u64 print_seed = ~u64{0};
 };
 
+constexpr u64 kSequencesMax = 1'000'000;
+
 void record(const Options& options) {
+    if (options.count == 0 || options.count > kSequencesMax)
+        throw sim::HostError(fmt::format("--count is {}, must be 1 to {}", options.count, kSequencesMax));
     std::unique_ptr<conform::Target> target;
     if (options.hardware) {
         target = conform::real_target();
@@ -34,14 +39,17 @@ void record(const Options& options) {
     const rm::VersionMatch match = rm::find_version(handshake.source.driver);
     if (match.version == nullptr) throw sim::HostError(match.text);
     tell(fmt::format("driver {}, {}\n", handshake.source.driver, handshake.source.chip));
-    std::vector<conform::Sequence> sequences;
+    OutputFile file(options.record);
+    const std::string head = conform::to_text(handshake.source, {});
+    file.stream() << head;
     Progress progress("sequence");
     for (u64 i = 0; i < options.count; ++i) {
-        sequences.push_back(conform::generate(options.seed + i, *match.version));
-        sequences.back().replies = conform::play(*target, handshake, sequences.back());
+        conform::Sequence sequence = conform::generate(options.seed + i, *match.version);
+        sequence.replies = conform::play(*target, handshake, sequence);
+        file.stream() << conform::to_text(handshake.source, {sequence}).substr(head.size());
         progress.at(i + 1);
     }
-    write_whole(options.record, conform::to_text(handshake.source, sequences));
+    file.close();
 }
 
 // What the recorded driver and the model answered, step by step.
@@ -75,6 +83,7 @@ void check(const Options& options, Outcome& outcome) {
     } catch (const sim::HostError& error) {
         throw sim::HostError(fmt::format("{}: {}", options.file, error.what()));
     }
+    if (sequences.empty()) throw sim::HostError(options.file + " holds no sequence: nothing can be compared; record it again");
     for (const conform::Sequence& sequence : sequences) {
         if (sequence.replies.size() == sequence.steps.size()) continue;
         throw sim::HostError(fmt::format("{}: the sequence of seed {} has no recorded answers", options.file, sequence.seed));

@@ -1,12 +1,12 @@
 // The only file that knows the command line library.
 #include "guest_harness/cli/program.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <iostream>
-#include <sstream>
 
-#include "guest_harness/cli/command.h"
+#include "sim/check.h"
 
 namespace harness::cli {
 
@@ -120,17 +120,20 @@ Command Program::add(const std::string& name, const std::string& description) {
     return Command(*app_->add_subcommand(name, description));
 }
 
-bool Program::parse(int argc, char** argv, bool& help) {
-    help = false;
+bool Program::parse(int argc, char** argv) {
     try {
         app_->parse(argc, argv);
         return true;
     } catch (const CLI::ParseError& error) {
-        // Help and the version go to standard output; a mistake reads like every other error of the program.
-        std::ostringstream mistake;
-        help = app_->exit(error, std::cout, mistake) == 0;
-        if (!help) tell("tu104sim: " + mistake.str());
-        return false;
+        if (error.get_exit_code() == 0) {  // help or version was asked for
+            app_->exit(error);
+            return false;
+        }
+        const std::string first = argc > 1 ? argv[1] : "";
+        const std::vector<CLI::App*> subs = app_->get_subcommands([&first](const CLI::App* app) { return app->get_name() == first; });
+        if (subs.empty() && !first.empty() && first.front() != '-')
+            throw HostError(fmt::format("there is no command \"{}\"; `tu104sim --help` lists them", first));
+        throw HostError(fmt::format("{}; see `tu104sim {}--help`", error.what(), subs.empty() ? std::string() : first + " "));
     }
 }
 

@@ -49,8 +49,9 @@ public:
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
     Command add(const std::string& name, const std::string& description);
-    // False: the command line is wrong, or only help was wanted; `help` tells which. Exceptions of actions pass through.
-    bool parse(int argc, char** argv, bool& help);
+    // False: help or the version was asked for, and is printed. Throws HostError when the command line is wrong; exceptions of actions
+    // pass through.
+    bool parse(int argc, char** argv);
     // A script that completes subcommands and options in bash.
     std::string bash_completion() const;
 

@@ -26,6 +26,12 @@ void execute(const Options& options, Outcome& outcome) {
     hw::RecordOptions record;
     record.command = options.command;
     const hw::Recorded recorded = hw::record_calls(record);
+    if (recorded.calls == 0 && recorded.submissions == 0) {
+        tell(fmt::format("tu104sim: {} made no call of NVIDIA's driver (it ended with {}): nothing is recorded, and nothing written\n",
+                         options.command.front(), recorded.exit_status));
+        outcome.exit_code = kFailed;
+        return;
+    }
     std::string text;
     for (const std::string& line : recorded.lines) text += line + "\n";
     if (!options.lines.empty()) write_whole(options.lines, text);

@@ -77,6 +77,15 @@ void execute(const Options& options, Outcome& outcome) {
                             {"--timeline", options.timeline}, {"--engines", options.engines},
                             {"--sass-trace", options.tools.sass_trace}, {"--check", options.tools.check},
                             {"--break", options.tools.breaks}});
+        // A model in the driver's place is the machine that these options describe; a real one is what it is.
+        if (options.hw.backend != "model") {
+            const MachineOptions any;
+            const MachineOptions& given = options.machine;
+            refuse_on_hardware({{"--gpu", given.chip != any.chip ? given.chip : ""},
+                                {"--driver", given.driver != any.driver ? given.driver : ""},
+                                {"--seed", given.seed != any.seed ? "given" : ""}, {"--timing", options.timing},
+                                {"--boot", options.boot != Options{}.boot ? options.boot : ""}});
+        }
         HwOptions hw = options.hw;
         hw.record = options.record;
         hw.command = options.guest;

@@ -184,3 +184,43 @@ TEST_CASE("cli: a folder of kernel traces goes with the command that fails") {
     CHECK(std::filesystem::exists(folder + "/kernelslist.g"));
     std::filesystem::remove_all(folder);
 }
+
+TEST_CASE("cli: mistakes of the command line are sentences as all others, and say where the help is") {
+    struct Typed {
+        const char* command;
+        const char* says;
+    };
+    constexpr Typed kTyped[] = {
+        {"frob", "tu104sim: there is no command \"frob\"; `tu104sim --help` lists them"},
+        {"", "tu104sim: A subcommand is required; see `tu104sim --help`"},
+        {"verify", "tu104sim: trace is required; see `tu104sim verify --help`"},
+        {"verify a b", "see `tu104sim verify --help`"},
+        {"replay a --report b", "tu104sim: --report requires --hw; see `tu104sim replay --help`"},
+        {"run --hw=rm --seed 3 -- a", "--seed is not for --hw"},
+        {"run --hw=cuda --boot warm -- a", "--boot is not for --hw"},
+        {"conform --record a --count 0", "--count is 0, must be 1 to"},
+        {"conform --record a --count 18446744073709551615", "must be 1 to"},
+    };
+    for (const Typed& typed : kTyped) {
+        const Finished done = tu104sim(typed.command);
+        CAPTURE(done.errors);
+        CHECK(done.exit_code == 2);
+        CHECK(done.says(typed.says));
+        CHECK(done.says("reproduce: tu104sim"));
+    }
+}
+
+TEST_CASE("cli: what compares or records nothing does not succeed") {
+    const std::string answers = scratch_path("refused_answers.jsonl");
+    REQUIRE(tu104sim("conform --record " + quote(answers) + " --count 2").exit_code == 0);
+    CHECK(tu104sim("conform " + quote(answers)).exit_code == 0);
+    const std::string text = read_input_file(answers, kPlanBytesMax);
+    const std::string none = written("refused_none.jsonl", text.substr(0, text.find('\n') + 1));
+    const Finished done = tu104sim("conform " + quote(none));
+    CHECK(done.exit_code == 2);
+    CHECK(done.says("holds no sequence"));
+    const std::string out = scratch_path("refused_record.trace");
+    const Finished recorded = tu104sim("record -o " + quote(out) + " -- true");
+    CHECK(recorded.exit_code != 0);
+    CHECK(!left_behind(out));
+}

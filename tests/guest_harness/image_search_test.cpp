@@ -4,6 +4,7 @@
 #include <zstd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 
@@ -130,6 +131,27 @@ TEST_CASE("the check of embedded kernels passes right ones and finds a wrong one
         } else {
             CHECK(report.wrong == 0);
         }
+    }
+}
+
+TEST_CASE("the check of a kernel that never ends stops at its first launch") {
+    constexpr u64 kBranchToItself[] = {0xffff'fff0'0000'7947, 0x000f'c000'0383'ffff};
+    Bytes image = own_cubin();
+    const CubinResult whole = read_cubin(image);
+    REQUIRE(whole.cubin);
+    for (const CubinKernel& kernel : whole.cubin->kernels) {
+        const std::span<const u8> text = whole.cubin->text_of(kernel);
+        std::memcpy(image.data() + (text.data() - whole.cubin->bytes->data()), kBranchToItself, sizeof kBranchToItself);
+    }
+    const CubinResult endless = read_cubin(image);
+    REQUIRE(endless.cubin);
+    sm::CodeCache code;
+    const auto reports = harness::corpus::check_embedded_kernels(*endless.cubin, code);
+    REQUIRE(reports.size() == 3);
+    for (const auto& report : reports) {
+        CHECK(report.launches == 1);
+        CHECK(report.wrong == 1);
+        CHECK(report.detail.find("still running") != std::string::npos);
     }
 }
 

@@ -91,8 +91,8 @@ def main():
                 continue
             done = subprocess.run([program, *shlex.split(command)], cwd=scratch, capture_output=True, text=True, errors="replace",
                                   timeout=120, check=False)
-            mention = not whole and re.search(r" is required$| missing$", done.stderr.split("\n")[0])
-            if ("--help for more information" in done.stderr and not mention) or done.returncode not in (0, 1, 2):
+            mention = not whole and re.search(r" is required;| missing;", done.stderr.split("\n")[0])
+            if ("; see `tu104sim" in done.stderr and not mention) or done.returncode not in (0, 1, 2):
                 problems.append(f"{where}: tu104sim {command}: exit {done.returncode}: {done.stderr.strip().splitlines()[:1]}")
     for problem in problems:
         print(problem)
