@@ -285,7 +285,7 @@ void op_ldc(Exec& x, Slot& s) {
         const u32 lane = static_cast<u32>(std::countr_zero(rest));
         u32 address = index[lane] + static_cast<u32>(s.in.bank_offset);
         if (indexing == IS) {
-            // The upper half of the register counts banks, the lower half bytes: so Mesa's compiler packs them. Not public is
+            // The upper half of the register counts banks, the lower half bytes (Guess: no compiled kernel has it). Not public is
             // whether a byte offset that leaves its half goes on in a neighbouring bank.
             constexpr u32 bank_shift = 16, bytes_mask = 0xffff;
             if ((address ^ index[lane]) >> bank_shift != 0) {
