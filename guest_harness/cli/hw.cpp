@@ -89,9 +89,12 @@ void import_on_hardware(const HwOptions& options, const trace::Header& header, c
 
 }  // namespace
 
-void add_hw_options(Command& command, HwOptions& options) {
+void add_hw_options(Command& command, HwOptions& options, HwWork work) {
     command.option("--hw BACKEND", options.backend,
-                   "on real hardware: rm (the driver of this host), cuda (its CUDA library) or model (the rm path on a model, a dry run)");
+                   work == HwWork::Calls
+                       ? "on real hardware: rm (the driver of this host) or model (the rm path on a model, a dry run)"
+                       : "on real hardware: rm (the driver of this host), cuda (its CUDA library) or model (the rm path on a model, a "
+                         "dry run)");
     command.option("--abort-after", options.abort_after, "with --hw: abort at this crossing, to see that everything is given back");
     command.needs("--abort-after", "--hw");
 }

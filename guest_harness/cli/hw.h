@@ -15,8 +15,10 @@ struct HwOptions {
     std::vector<std::string> command;  // run: the guest and its arguments, for the trace's header
     bool wanted() const { return !backend.empty(); }
 };
+// What a command gives to hardware: a guest's calls, which only a driver takes, or recorded work, which CUDA takes, too.
+enum class HwWork : u8 { Calls, Recorded };
 // --hw, and what only makes sense with it.
-void add_hw_options(Command& command, HwOptions& options);
+void add_hw_options(Command& command, HwOptions& options, HwWork work);
 
 // Options that hardware must not see (faults) or that make no sense there, by name and value; throws HostError when one is given.
 void refuse_on_hardware(const std::vector<std::pair<std::string_view, std::string>>& options);

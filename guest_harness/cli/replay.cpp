@@ -180,7 +180,7 @@ void add_replay(Program& program, Outcome& outcome) {
     sub.excludes("--no-faults", "--faults");
     sub.option("--engines FILE", options->engines, "engine list (JSON) in place of the recorded one");
     sub.option("--goto", options->stop_before, "stop before this event (as show numbers them) and tell the machine's state");
-    add_hw_options(sub, options->hw);
+    add_hw_options(sub, options->hw, HwWork::Recorded);
     add_companions_option(sub, options->hw);
     sub.option("--report FILE", options->hw.report,
                "with --hw: write the comparison to this file, as JSON (.json), a page (.html) or text");

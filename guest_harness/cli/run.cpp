@@ -158,7 +158,7 @@ void add_run(Program& program, Outcome& outcome) {
     sub.option("--env NAME=VALUE", options->environment, "NAME=VALUE for the guest (the host's environment never reaches it)");
     sub.option("--time-limit", options->time_limit_ms, "stop after so many milliseconds of virtual time");
     add_end_options(sub, options->end);
-    add_hw_options(sub, options->hw);
+    add_hw_options(sub, options->hw, HwWork::Calls);
     add_sm_tool_options(sub, options->tools);
     sub.option("guest", options->guest, "guest program and its arguments, after --", Need::Required);
     sub.action([options, &outcome] { execute(*options, outcome); });

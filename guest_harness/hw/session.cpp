@@ -68,7 +68,7 @@ std::unique_ptr<System> open_backend(const std::string& name, const MachineOptio
     if (name == "model") return model_system(model);
     if (name == "cuda") throw HostError("--hw=cuda is for replay and corpus: a guest's calls need a driver (--hw=rm)");
     throw HostError(
-        fmt::format("--hw is \"{}\"; choose rm (the driver of this host), cuda (its CUDA library) or model (a dry run)", name));
+        fmt::format("--hw is \"{}\"; choose rm (the driver of this host), model (a dry run) or, for replay and corpus, cuda", name));
 }
 
 Session::Session(std::unique_ptr<System> system, const SessionOptions& options)
