@@ -12,15 +12,15 @@ namespace {
 using namespace gpu::sm;
 
 struct Texels {
-    u32 components;
+    TexelSizes sizes;
     u32 channels;
     TexelType type;
 };
-constexpr u32 kR8 = 0x1D, kR8G8B8A8 = 0x08, kR16 = 0x1B, kR16x4 = 0x03, kR32 = 0x0F, kR32x4 = 0x01;
 constexpr Texels kTexelKinds[] = {
-    {kR8G8B8A8, 4, TexelType::UNORM}, {kR8, 1, TexelType::SINT},     {kR16, 1, TexelType::SNORM},
-    {kR16x4, 4, TexelType::FLOAT},    {kR32, 1, TexelType::FLOAT},   {kR32x4, 4, TexelType::UINT},
-    {kR8G8B8A8, 4, TexelType::SINT},  {kR16x4, 4, TexelType::SINT},
+    {TexelSizes::A8B8G8R8, 4, TexelType::UNORM}, {TexelSizes::R8, 1, TexelType::SINT},
+    {TexelSizes::R16, 1, TexelType::SNORM},      {TexelSizes::R16_G16_B16_A16, 4, TexelType::FLOAT},
+    {TexelSizes::R32, 1, TexelType::FLOAT},      {TexelSizes::R32_G32_B32_A32, 4, TexelType::UINT},
+    {TexelSizes::A8B8G8R8, 4, TexelType::SINT},  {TexelSizes::R16_G16_B16_A16, 4, TexelType::SINT},
 };
 
 struct Shape {
@@ -49,7 +49,7 @@ TextureEntry header(u32 number, u64 va) {
     const Shape& shape = kShapes[which];
     const Texels& texels = kTexelKinds[number / u32{std::size(kShapes)}];
     TextureEntry e{};
-    set(e, texhead::COMPONENTS, texels.components);
+    set(e, texhead::COMPONENTS, static_cast<u32>(texels.sizes));
     const EntryField types[] = {texhead::R_DATA_TYPE, texhead::G_DATA_TYPE, texhead::B_DATA_TYPE, texhead::A_DATA_TYPE};
     const EntryField sources[] = {texhead::X_SOURCE, texhead::Y_SOURCE, texhead::Z_SOURCE, texhead::W_SOURCE};
     for (u32 i = 0; i < std::size(types); ++i) {

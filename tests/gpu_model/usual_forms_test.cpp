@@ -346,13 +346,13 @@ TEST_CASE("FSWZADD adds with the signs of each lane's place in its quad") {
         bench.warp.regs[1].lane[lane] = bits_of(8.0F);
         bench.warp.regs[3].lane[lane] = bits_of(3.0F);
     }
-    // From the first lane on: a + b, b - a, a - b, b.
+    // From the first lane on: a + b, a - b, b - a, b.
     bench.run(Asm(0x822).set(23, 16, 4).set(31, 24, 1).set(71, 64, 3).set(39, 32, 0b00'01'10'11), true);
     CHECK(bench.warp.regs[4].lane[0] == bits_of(11.0F));
-    CHECK(bench.warp.regs[4].lane[1] == bits_of(-5.0F));
-    CHECK(bench.warp.regs[4].lane[2] == bits_of(5.0F));
+    CHECK(bench.warp.regs[4].lane[1] == bits_of(5.0F));
+    CHECK(bench.warp.regs[4].lane[2] == bits_of(-5.0F));
     CHECK(bench.warp.regs[4].lane[3] == bits_of(3.0F));
-    CHECK(bench.warp.regs[4].lane[29] == bits_of(-5.0F));
+    CHECK(bench.warp.regs[4].lane[29] == bits_of(5.0F));
 }
 
 TEST_CASE("packed halves with a single-precision result") {

@@ -61,6 +61,11 @@ bool out_of_range(Exec& x, const Slot& s, u32 lane, u64 address) {
 
 }  // namespace
 
+PredicateSource load_predicate(const sass::Instruction& in) {
+    constexpr u64 inverted = 7;
+    return {static_cast<u8>(inverted - in.word.bits(66, 64)), in.word.bit(67) ? ~u32{0} : 0};
+}
+
 AddressForm address_form(const sass::Instruction& in) {
     using sass::Operand;
     for (Operand operand : in.row().operands) {

@@ -21,6 +21,9 @@ enum class AddressForm : u8 {
 };
 AddressForm address_form(const sass::Instruction& in);
 
+// The predicate of a load itself (operand kind LoadPp): lanes where it is false get zero and access nothing.
+PredicateSource load_predicate(const sass::Instruction& in);
+
 // Global and generic addresses of the executing lanes.
 void global_addresses(Exec& x, const Slot& s, AddressForm form, AddressRow& out);
 // 32-bit addresses of shared and local memory; `scaled`: the index scale in 79:78 counts.

@@ -122,6 +122,8 @@ std::optional<MemoryAccess> access_of(const Step& step) {
     access.kind = shape->kind;
     access.bytes = bytes_of(in, shape->width);
     access.lanes = in.op == Op::LDSM ? address_lanes(in, step.lanes) : step.lanes;
+    if (in.op == Op::LD || in.op == Op::LDG || in.op == Op::LDG_UR) access.lanes &= step.exec.pred(load_predicate(in));
+    if (access.lanes == 0) return std::nullopt;
     constexpr u32 strong = 2;  // Mod::LoadOrder and Mod::StoreOrder: .STRONG, .MMIO
     access.strong = shape->kind == Kind::Atomic || (has_order(in.op) && in.mod<Mod::LoadOrder>() >= strong);
     AddressRow row;

@@ -39,9 +39,9 @@ void Cta::release(u32 number) {
     u32 woken = 0;
     for (Warp& warp : warps) {
         if (barrier.arrived[warp.index] == 0) continue;
-        warp.barrier_popc = barrier.popc;
         warp.barrier_pred =
             barrier.reduction == CtaBarrier::Reduction::And ? barrier.popc == barrier.count : barrier.popc != 0;
+        warp.barrier_result = barrier.reduction == CtaBarrier::Reduction::Popc ? barrier.popc : warp.barrier_pred ? ~u32{0} : 0;
         for (u32 i = 0; i < warp.group_count; ++i) {
             LaneGroup& group = warp.groups[i];
             if (group.state != LaneGroup::State::AtBarrier || group.barrier != number) continue;

@@ -72,8 +72,17 @@ struct Exec {
         if (index == sass::kPt) return;
         warp->preds[index] = (warp->preds[index] & ~lanes) | (bits & lanes);
     }
+    // Both destinations of a comparison or sum; the first wins where they are one.
+    void set_preds(const Slot& s, u32 first, u32 second) {
+        set_pred(s.pv, second);
+        set_pred(s.pu, first);
+    }
     void set_uniform_pred(u8 index, bool value) {
         if (index != sass::kPt && lanes != 0) warp->uniform_preds[index] = value ? kAllLanes : 0;
+    }
+    void set_uniform_preds(const Slot& s, bool first, bool second) {
+        set_uniform_pred(s.pv, second);
+        set_uniform_pred(s.pu, first);
     }
     void set_uniform(u32 index, u32 value) {
         if (index != sass::kUrz && lanes != 0) warp->uniform[index] = value;

@@ -37,11 +37,11 @@ struct ConvertSource {
     }
 };
 
-ConvertSource convert_source(Exec& x, Slot& s, u32 bits, bool is_float) {
+ConvertSource convert_source(Exec& x, Slot& s, u32 bits) {
     const sass::Source& b = s.in.b;
     ConvertSource source{x.src(s, b, 1), nullptr, bits, 0};
     if (bits == 64) {
-        if (b.kind == sass::SourceKind::Immediate && is_float) {
+        if (b.kind == sass::SourceKind::Immediate) {  // the high word, also of an integer
             source.hi = source.lo;
             source.lo = x.reg(sass::kRz);
         } else {
@@ -55,7 +55,9 @@ ConvertSource convert_source(Exec& x, Slot& s, u32 bits, bool is_float) {
     return source;
 }
 
+// A NaN keeps its sign.
 u64 with_modifiers(const Slot& s, Format format, u64 bits) {
+    if (format.is_nan(bits)) return bits;
     if (s.in.b.absolute) bits &= ~format.sign_bit();
     if (s.in.b.negate) bits ^= format.sign_bit();
     return bits;
@@ -89,7 +91,7 @@ void op_f2f(Exec& x, Slot& s) {
     const Format from = format_of(from_size), to = format_of(to_size);
     const auto round = static_cast<Round>(s.in.mod<Mod::Round>());
     const bool ftz = s.in.mod<Mod::Ftz>() != 0;
-    const ConvertSource source = convert_source(x, s, bits_of(from_size), true);
+    const ConvertSource source = convert_source(x, s, bits_of(from_size));
     for_lanes(x.lanes, [&](u32 lane) {
         u64 bits = with_modifiers(s, from, source(lane));
         if (ftz) bits = from.flush(bits);
@@ -110,7 +112,7 @@ void op_frnd(Exec& x, Slot& s) {
     const Format format = format_of(size);
     const auto round = static_cast<Round>(s.in.mod<Mod::RoundInt>());
     const bool ftz = s.in.mod<Mod::Ftz>() != 0;
-    const ConvertSource source = convert_source(x, s, bits_of(size), true);
+    const ConvertSource source = convert_source(x, s, bits_of(size));
     for_lanes(x.lanes, [&](u32 lane) {
         u64 bits = with_modifiers(s, format, source(lane));
         if (ftz) bits = format.flush(bits);
@@ -128,17 +130,17 @@ void op_f2i(Exec& x, Slot& s) {
     const Format from = format_of(from_size);
     const auto round = static_cast<Round>(s.in.mod<Mod::RoundInt>());
     const bool ftz = s.in.mod<Mod::Ftz>() != 0;
-    const ConvertSource source = convert_source(x, s, bits_of(from_size), true);
+    // .NTZ: what is not a number becomes zero.
+    const u64 nan_result = s.in.mod<Mod::Ntz>() != 0 ? 0 : u64{1} << (width - 1);
+    const ConvertSource source = convert_source(x, s, bits_of(from_size));
     for_lanes(x.lanes, [&](u32 lane) {
         u64 bits = with_modifiers(s, from, source(lane));
         if (ftz) bits = from.flush(bits);
-        u64 result;
-        if (from.is_nan(bits)) {
-            result = from_size == Bits64 || width == 64 ? u64{1} << (width - 1) : 0;
-        } else {
+        u64 result = nan_result;
+        if (!from.is_nan(bits)) {
             result = soft::to_integer(from, bits, width, is_signed, round);
+            if (width < 32 && is_signed && (result >> (width - 1) & 1) != 0) result |= ~u64{0} << width;
         }
-        if (width < 32 && is_signed && (result >> (width - 1) & 1) != 0) result |= ~u64{0} << width;
         store(x, s, width, lane, result);
     });
 }
@@ -150,7 +152,7 @@ void op_i2f(Exec& x, Slot& s) {
     const bool is_signed = type >= 4;
     const Format to = format_of(to_size);
     const auto round = static_cast<Round>(s.in.mod<Mod::Round>());
-    const ConvertSource source = convert_source(x, s, width, false);
+    const ConvertSource source = convert_source(x, s, width);
     for_lanes(x.lanes, [&](u32 lane) {
         u64 bits = source(lane);
         if (is_signed && width < 64 && (bits >> (width - 1) & 1) != 0) bits |= ~u64{0} << width;
@@ -161,27 +163,26 @@ void op_i2f(Exec& x, Slot& s) {
     });
 }
 
-// Whether a / b needs the slow path. The bounds are the model's own: they may only be too careful.
+// Whether a / b needs the slow path: by the exponents alone, as every pair of them was measured to.
 void op_fchk(Exec& x, Slot& s) {
     const u32* a = x.src(s, s.in.a, 0);
     const u32* b = x.src(s, s.in.b, 1);
     u32 unsafe = 0;
     for_lanes(x.lanes, [&](u32 lane) {
-        constexpr i32 bias = 127, field_max = 255, quotient_max = 125, numerator_min = -101, denominator_max = 125;
+        constexpr i32 field_max = 255, quotient_min = -124, quotient_max = 126;
+        constexpr i32 numerator_min = 26, denominator_min = 2, denominator_max = 251;
         const auto exponent = [](u32 bits) { return static_cast<i32>(bits >> 23 & 0xff); };
-        const i32 ea = exponent(a[lane]), eb = exponent(b[lane]);
-        const i32 quotient = ea - eb;
-        const bool special = ea == 0 || eb == 0 || ea == field_max || eb == field_max;
-        const bool far = quotient > quotient_max || quotient < -quotient_max || ea - bias < numerator_min ||
-                         eb - bias > denominator_max;
-        unsafe |= special || far ? lane_bit(lane) : 0;
+        const i32 ea = exponent(a[lane]), eb = exponent(b[lane]), quotient = ea - eb;
+        const bool safe = ea >= numerator_min && ea < field_max && eb >= denominator_min && eb <= denominator_max &&
+                          quotient >= quotient_min && quotient <= quotient_max;
+        unsafe |= safe ? 0 : lane_bit(lane);
     });
     x.set_pred(s.pu, unsafe);
 }
 
 // Sums for derivatives: each lane of a quad adds with signs of its own.
 void op_fswzadd(Exec& x, Slot& s) {
-    enum Signs : u32 { Add, FromB, FromA, OnlyB };
+    enum Signs : u32 { Add, FromA, FromB, OnlyB };  // PP, PN, NP, ZP
     constexpr u32 quad = 4, bits_of_lane = 2;
     const u32* a = x.src(s, s.in.a, 0);
     const u32* b = x.src(s, s.in.c, 2);
@@ -189,7 +190,7 @@ void op_fswzadd(Exec& x, Slot& s) {
     const u32 pattern = static_cast<u32>(s.in.word.bits(39, 32));
     u32* d = x.dst(s.in.rd);
     for_lanes(x.lanes, [&](u32 lane) {
-        // Guess: the first lane's signs are the highest. Patterns of compilers mean the same in either order.
+        // The first lane's signs are the highest.
         const u32 signs = pattern >> (bits_of_lane * (quad - 1 - lane % quad)) & (quad - 1);
         const u32 p = signs == OnlyB ? 0 : signs == FromB ? a[lane] ^ kSign32 : a[lane];
         const u32 q = signs == FromA ? b[lane] ^ kSign32 : b[lane];

@@ -1,5 +1,6 @@
-// Double precision: round to nearest by the host's exact operations, the other modes in integers. A NaN result is the
-// first NaN operand made quiet; an invalid operation gives the default NaN.
+// Double precision: round to nearest by the host's exact operations, the other modes in integers. A NaN result is
+// an operand made quiet: the last NaN of a sum or product, of DFMA the second factor before the addend before the first factor.
+// An invalid operation gives the default NaN.
 #include <cmath>
 
 #include "gpu_model/sm/exec/int_functions.h"
@@ -72,8 +73,8 @@ void op_dadd(Exec& x, Slot& s) {
     const auto round = static_cast<soft::Round>(s.in.mod<Mod::Round>());
     each_double(x, s.in.rd, [&](u32 lane) {
         const u64 p = a(lane), q = b(lane);
-        if (kF64.is_nan(p)) return quiet(p);
         if (kF64.is_nan(q)) return quiet(q);
+        if (kF64.is_nan(p)) return quiet(p);
         if (round != soft::Round::Nearest) return soft::add(kF64, p, q, round, kInvalid64);
         return result_bits(as_double(p) + as_double(q));
     });
@@ -84,8 +85,8 @@ void op_dmul(Exec& x, Slot& s) {
     const auto round = static_cast<soft::Round>(s.in.mod<Mod::Round>());
     each_double(x, s.in.rd, [&](u32 lane) {
         const u64 p = a(lane), q = b(lane);
-        if (kF64.is_nan(p)) return quiet(p);
         if (kF64.is_nan(q)) return quiet(q);
+        if (kF64.is_nan(p)) return quiet(p);
         if (round != soft::Round::Nearest) return soft::multiply(kF64, p, q, round, kInvalid64);
         return result_bits(as_double(p) * as_double(q));
     });
@@ -97,9 +98,9 @@ void op_dfma(Exec& x, Slot& s) {
     const auto round = static_cast<soft::Round>(s.in.mod<Mod::Round>());
     each_double(x, s.in.rd, [&](u32 lane) {
         const u64 p = a(lane), q = b(lane), r = c(lane);
-        if (kF64.is_nan(p)) return quiet(p);
         if (kF64.is_nan(q)) return quiet(q);
         if (kF64.is_nan(r)) return quiet(r);
+        if (kF64.is_nan(p)) return quiet(p);
         if (round != soft::Round::Nearest) return soft::multiply_add(kF64, p, q, r, round, kInvalid64);
         return result_bits(std::fma(as_double(p), as_double(q), as_double(r)));
     });
@@ -126,8 +127,8 @@ void op_dsetp(Exec& x, Slot& s) {
         first |= result ? lane_bit(lane) : 0;
     });
     const u32 op = s.in.mod<Mod::BoolOp>(), p = x.pred(s.pp);
-    x.set_pred(s.pu, combine(op, first, p));
-    x.set_pred(s.pv, combine(op, second, p));
+    const bool chooses = cmp == Min || cmp == Max;
+    x.set_preds(s, combine(op, first, p), chooses ? second : combine(op, second, p));
 }
 
 }  // namespace gpu::sm

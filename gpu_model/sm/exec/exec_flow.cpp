@@ -101,10 +101,7 @@ void op_cctl(Exec&, Slot&) {}
 void op_bra(Exec& x, Slot& s) {
     enum Kind : u32 { Plain, Uniform, Diverged, Converged };
     const u32 kind = s.in.mod<Mod::BranchKind>();
-    if (s.in.mod<Mod::BranchCount>() != 0) {
-        x.trap(s, TrapReason::UNMODELLED, x.lanes, 0, "BRA.INC and BRA.DEC");
-        return;
-    }
+    // What .INC and .DEC count, calls, has no other effect. (model)
     const bool together = x.active == x.warp->live;
     if ((kind == Diverged && together) || (kind == Converged && !together)) return;
     x.jump(s, x.lanes & x.pred(s.pp), relative_target(x, s));
@@ -252,8 +249,10 @@ void op_bar(Exec& x, Slot& s) {
     const u32 number = register_number ? from_register & number_mask : static_cast<u32>(s.in.word.bits(57, 54));
     const u32 threads =
         register_count ? from_register >> count_shift & count_mask : static_cast<u32>(s.in.word.bits(53, 42));
-    if (kind == Scan) {
-        x.trap(s, TrapReason::UNMODELLED, x.lanes, 0, "BAR.SCAN");
+    constexpr CtaBarrier::Reduction reductions[] = {CtaBarrier::Reduction::Popc, CtaBarrier::Reduction::And, CtaBarrier::Reduction::Or};
+    const u32 reduction = what & 3;
+    if (kind == Scan || (kind == Reduce && reduction >= std::size(reductions))) {
+        x.trap(s, TrapReason::ILLEGAL_INSTR_PARAM, x.lanes, 0, "BAR.SCAN or a reduction without a name");
         return;
     }
     const u32 warp_threads = static_cast<u32>(x.cta->warps.size()) * kLanes;
@@ -265,9 +264,7 @@ void op_bar(Exec& x, Slot& s) {
     const u32 lanes = x.lanes;
     if (kind != Arrive) x.wait(State::AtBarrier, static_cast<u8>(number), 0);
     if (kind == Reduce) {
-        constexpr CtaBarrier::Reduction reductions[] = {CtaBarrier::Reduction::Popc, CtaBarrier::Reduction::And,
-                                                        CtaBarrier::Reduction::Or, CtaBarrier::Reduction::Or};
-        x.cta->arrive_reducing(number, *x.warp, lanes, threads, x.pred(s.pp) & lanes, reductions[what & 3]);
+        x.cta->arrive_reducing(number, *x.warp, lanes, threads, x.pred(s.pp) & lanes, reductions[reduction]);
     } else {
         x.cta->arrive(number, *x.warp, lanes, threads);
     }
@@ -279,7 +276,7 @@ void op_b2r(Exec& x, Slot& s) {
         return;
     }
     u32* d = x.dst(s.in.rd);
-    for_lanes(x.lanes, [&](u32 lane) { d[lane] = x.warp->barrier_popc; });
+    for_lanes(x.lanes, [&](u32 lane) { d[lane] = x.warp->barrier_result; });
     x.set_pred(s.pu, x.warp->barrier_pred ? kAllLanes : 0);
 }
 

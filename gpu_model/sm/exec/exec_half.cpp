@@ -197,11 +197,9 @@ void op_hsetp2(Exec& x, Slot& s) {
     const u32 op = s.in.mod<Mod::BoolOpHalf>(), p = x.pred(s.pp);
     const u32 low = compared.result[0], high = compared.result[1];
     if (s.in.mod<Mod::HalfAnd>() != 0) {
-        x.set_pred(s.pu, combine(op, low & high, p));
-        x.set_pred(s.pv, combine(op, ~(low & high), p));
+        x.set_preds(s, combine(op, low & high, p), combine(op, ~(low & high), p));
     } else {
-        x.set_pred(s.pu, combine(op, low, p));
-        x.set_pred(s.pv, combine(op, high, p));
+        x.set_preds(s, combine(op, low, p), combine(op, high, p));
     }
 }
 

@@ -1,5 +1,6 @@
 // Loads and stores of every address space, constant loads, and QSPC. Lanes access in ascending order; the first that
 // faults stops the warp.
+#include <algorithm>
 #include <cstring>
 
 #include "gpu_model/sm/exec/access.h"
@@ -151,14 +152,19 @@ void store(Exec& x, Slot& s, Space generic, AddressRow& addresses, u32 code, u32
     }
 }
 
-// A predicate on the load itself, and .ZD, whose effect is not public.
-bool has_load_predicate(Exec& x, Slot& s) {
-    const sass::Word word = s.in.word;
+// A load whose own predicate is false in some lanes: these get zero, wherever they point. A predicate result says what is deferred
+// to the reader: nothing ever is, with .ZD or without.
+void load_where(Exec& x, Slot& s, Space space, AddressRow& addresses) {
+    const u32 code = s.in.mod<Mod::Size>();
+    const u32 all = x.lanes, wanted = all & x.pred(load_predicate(s.in));
+    x.lanes = wanted;
+    if (wanted != 0) load(x, s, space, addresses, code);
+    x.lanes = all;
+    if (x.event == Event::Trap) return;
+    const u32 zeroes[4]{};
+    for_lanes(all & ~wanted, [&](u32 lane) { put_loaded(x, s.in.rd, lane, code, zeroes); });
     // Without .ZD the generic load has no predicate result: its field is not read.
-    const bool result = s.in.op != sass::Op::LD && s.pu != sass::kPt;
-    if (word.bits(67, 64) == 0 && s.in.mod<Mod::ZeroDefer>() == 0 && !result) return false;
-    x.trap(s, TrapReason::UNMODELLED, x.lanes, 0, "a load with predicate operands or .ZD");
-    return true;
+    if (s.in.op != sass::Op::LD || s.in.mod<Mod::ZeroDefer>() != 0) x.set_pred(s.pu, 0);
 }
 
 bool is_narrow_size(Exec& x, Slot& s, u32 code) {
@@ -174,18 +180,15 @@ u32 stored_register(const Slot& s, bool high) {
 }  // namespace
 
 void op_ld(Exec& x, Slot& s) {
-    // Bits 67:64 belong to the uniform form's predicate too; the plain form keeps them zero.
-    if (has_load_predicate(x, s)) return;
     AddressRow addresses;
     global_addresses(x, s, address_form(s.in), addresses);
-    load(x, s, Space::Generic, addresses, s.in.mod<Mod::Size>());
+    load_where(x, s, Space::Generic, addresses);
 }
 
 void op_ldg(Exec& x, Slot& s) {
-    if (has_load_predicate(x, s)) return;
     AddressRow addresses;
     global_addresses(x, s, address_form(s.in), addresses);
-    load(x, s, Space::Global, addresses, s.in.mod<Mod::Size>());
+    load_where(x, s, Space::Global, addresses);
 }
 
 void op_ldl(Exec& x, Slot& s) {
@@ -198,14 +201,11 @@ void op_ldl(Exec& x, Slot& s) {
 
 void op_lds(Exec& x, Slot& s) {
     const u32 code = s.in.mod<Mod::SizeNarrow>();
-    if (s.in.mod<Mod::ZeroDefer>() != 0) {
-        x.trap(s, TrapReason::UNMODELLED, x.lanes, 0, "LDS.ZD");
-        return;
-    }
     if (!is_narrow_size(x, s, code)) return;
     AddressRow addresses;
     narrow_addresses(x, s, address_form(s.in), true, addresses);
     load(x, s, Space::Shared, addresses, code);
+    if (s.in.mod<Mod::ZeroDefer>() != 0 && x.event != Event::Trap) x.set_pred(s.pu, 0);
 }
 
 void op_st(Exec& x, Slot& s) {
@@ -241,14 +241,16 @@ namespace {
 // Where a constant load reads: a bank of the launch, or what a uniform register pair describes.
 struct ConstantSource {
     bool bindless = false;
-    u32 index = 0;  // bank, or uniform register
+    u32 index = 0;         // bank, or uniform register
+    bool indexed = false;  // by a register: reads of a bank that the launch has not are zero
 };
 
 // A constant load of one lane. False: trapped.
 bool load_constant(Exec& x, Slot& s, ConstantSource source, u32 lanes, u32 address, u32 code, u32* words) {
     const u32 bytes = bytes_of(code);
     words[0] = words[1] = 0;
-    if (code > B64 || (!source.bindless && !x.grid->has_bank(source.index))) {
+    const bool missing = !source.bindless && !x.grid->has_bank(source.index);
+    if (code > B64 || (missing && !source.indexed)) {
         x.trap(s, code > B64 ? TrapReason::ILLEGAL_INSTR_PARAM : TrapReason::INVALID_CONST_ADDR, lanes, address);
         return false;
     }
@@ -256,6 +258,7 @@ bool load_constant(Exec& x, Slot& s, ConstantSource source, u32 lanes, u32 addre
         x.trap(s, TrapReason::INVALID_CONST_ADDR_LDC, lanes, address);
         return false;
     }
+    if (missing) return true;
     std::array<u8, 8> buffer{};
     const std::span<u8> out = std::span(buffer).first(bytes);
     if (source.bindless) {
@@ -274,8 +277,8 @@ void op_ldc(Exec& x, Slot& s) {
     enum Indexing : u32 { Plain, IL, IS, ISL };
     const u32 indexing = s.in.mod<Mod::ConstIndex>();
     const bool bindless = s.in.op == sass::Op::LDC_UR;
-    if ((indexing != Plain && indexing != IS) || (indexing == IS && bindless)) {
-        x.trap(s, TrapReason::UNMODELLED, x.lanes, 0, "LDC.IL, LDC.ISL, or a handle with an indexed bank");
+    if (indexing != Plain && bindless) {
+        x.trap(s, TrapReason::UNMODELLED, x.lanes, 0, "LDC.IL, LDC.IS or LDC.ISL with a handle");
         return;
     }
     ConstantSource source{bindless, bindless ? s.in.ra & u32{sass::kUrz} : u32{s.in.bank}};
@@ -284,16 +287,15 @@ void op_ldc(Exec& x, Slot& s) {
     for (u32 rest = x.lanes; rest != 0; rest &= rest - 1) {
         const u32 lane = static_cast<u32>(std::countr_zero(rest));
         u32 address = index[lane] + static_cast<u32>(s.in.bank_offset);
-        if (indexing == IS) {
-            // The upper half of the register counts banks, the lower half bytes (Guess: no compiled kernel has it). Not public is
-            // whether a byte offset that leaves its half goes on in a neighbouring bank.
-            constexpr u32 bank_shift = 16, bytes_mask = 0xffff;
-            if ((address ^ index[lane]) >> bank_shift != 0) {
-                x.trap(s, TrapReason::UNMODELLED, lane_bit(lane), address, "LDC.IS with an offset across 64 KiB");
-                return;
-            }
-            source.index = s.in.bank + (index[lane] >> bank_shift);
+        // The upper half of the register counts banks, the lower half bytes: with .IL of the sum, else of the register alone, where
+        // an offset does not carry into the next bank.
+        constexpr u32 bank_shift = 16, bytes_mask = 0xffff;
+        if (indexing == IL) {
+            source = {false, s.in.bank + (address >> bank_shift), true};
             address &= bytes_mask;
+        } else if (indexing != Plain) {
+            source = {false, s.in.bank + (index[lane] >> bank_shift), true};
+            address = (index[lane] & bytes_mask) + static_cast<u32>(s.in.bank_offset);
         }
         u32 words[4];
         if (!load_constant(x, s, source, lane_bit(lane), address, code, words)) return;
@@ -320,6 +322,7 @@ void op_uldc(Exec& x, Slot& s) {
 }
 
 void op_qspc(Exec& x, Slot& s) {
+    // The register result tells the address's own kind, whatever was asked: 1 for global ones. Guess: the others.
     constexpr Space kinds[] = {Space::Global, Space::Local, Space::Shared};
     const u32 kind = s.in.mod<Mod::Window>();
     if (kind >= std::size(kinds)) {
@@ -331,9 +334,9 @@ void op_qspc(Exec& x, Slot& s) {
     u32 inside = 0;
     u32* d = x.dst(s.in.rd);
     for_lanes(x.lanes, [&](u32 lane) {
-        const bool yes = resolve(x, Space::Generic, addresses.lane[lane]).space == kinds[kind];
-        inside |= yes ? lane_bit(lane) : 0;
-        d[lane] = yes ? 1 : 0;  // Guess: no known code uses the register result
+        const Space space = resolve(x, Space::Generic, addresses.lane[lane]).space;
+        inside |= space == kinds[kind] ? lane_bit(lane) : 0;
+        d[lane] = u32{1} << (std::find(std::begin(kinds), std::end(kinds), space) - std::begin(kinds));
     });
     x.set_pred(s.pu, inside);
 }

@@ -21,10 +21,9 @@ u32 half_of(u32 word, u32 index) {
     return word >> (16 * index) & 0xffff;
 }
 
-bool needs_whole_warp(Exec& x, Slot& s) {
-    if (x.lanes == kAllLanes) return true;
-    x.trap(s, TrapReason::UNMODELLED, x.lanes, 0, "a matrix operation of a part of a warp");
-    return false;
+// A part of a warp does nothing.
+bool is_whole_warp(const Exec& x) {
+    return x.lanes == kAllLanes;
 }
 
 double widen(u32 half) {
@@ -86,7 +85,7 @@ constexpr u32 single_column(u32 index, u32 i) {
 // One step of m8n8k4: two registers of the result. With half results a step is four columns, with single ones the
 // elements 2 * step and 2 * step + 1 of each lane.
 void op_hmma_884(Exec& x, Slot& s) {
-    if (!needs_whole_warp(x, s)) return;
+    if (!is_whole_warp(x)) return;
     const bool single = s.in.mod<Mod::MmaType>() != 0, single_c = s.in.mod<Mod::MmaTypeC>() != 0;
     const u32 step = s.in.mod<Mod::MmaStep>();
     constexpr u32 half_steps = 2;
@@ -130,7 +129,7 @@ void op_hmma_884(Exec& x, Slot& s) {
 }
 
 void op_hmma_1688(Exec& x, Slot& s) {
-    if (!needs_whole_warp(x, s)) return;
+    if (!is_whole_warp(x)) return;
     constexpr u32 rows = 16, columns = 8, depth = 8;
     const bool single = s.in.mod<Mod::MmaType>() != 0;
     double a[rows][depth], b[depth][columns], d[rows][columns];
@@ -182,7 +181,7 @@ namespace {
 // and one word of B. sat: clamp each sum.
 template <typename Dot>
 void multiply_8x8(Exec& x, Slot& s, bool sat, Dot dot) {
-    if (!needs_whole_warp(x, s)) return;
+    if (!is_whole_warp(x)) return;
     const u32* a = x.reg(s.in.a.index);
     const u32* b = x.reg(s.in.b.index);
     Row result[2];
@@ -250,14 +249,14 @@ u32 transposed_word(const u32 (&rows)[8][4], u32 lane) {
 }  // namespace
 
 void op_movm(Exec& x, Slot& s) {
-    if (!needs_whole_warp(x, s)) return;
+    if (!is_whole_warp(x)) return;
     u32 rows[8][4];
     for (u32 lane = 0; lane < kLanes; ++lane) rows[lane / 4][lane % 4] = x.reg(s.in.ra)[lane];
     for (u32 lane = 0; lane < kLanes; ++lane) x.dst(s.in.rd)[lane] = transposed_word(rows, lane);
 }
 
 void op_ldsm(Exec& x, Slot& s) {
-    if (!needs_whole_warp(x, s)) return;
+    if (!is_whole_warp(x)) return;
     const u32 count_code = s.in.mod<Mod::MatrixCount>(), shape = s.in.mod<Mod::MatrixShape>();
     if (count_code > 2 || shape > 1) {
         x.trap(s, TrapReason::ILLEGAL_INSTR_PARAM, x.lanes);

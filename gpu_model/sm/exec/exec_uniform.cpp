@@ -43,8 +43,7 @@ void op_uisetp(Exec& x, Slot& s) {
     const bool result = s.in.mod<Mod::Ex>() != 0 ? compare_extended(a, b, cmp, is_signed, truth(x, s.pr))
                                                  : compare(a, b, cmp, is_signed);
     const u32 p = truth(x, s.pp) ? 1 : 0, op = s.in.mod<Mod::BoolOp>();
-    x.set_uniform_pred(s.pu, combine(op, result ? 1 : 0, p) != 0);
-    x.set_uniform_pred(s.pv, combine(op, result ? 0 : 1, p) != 0);
+    x.set_uniform_preds(s, combine(op, result ? 1 : 0, p) != 0, combine(op, result ? 0 : 1, p) != 0);
 }
 
 void op_uiadd3(Exec& x, Slot& s) {
@@ -54,8 +53,7 @@ void op_uiadd3(Exec& x, Slot& s) {
     const Sum sum = add3(inverted(x.scalar(s, s.in.a), s.in.a), inverted(x.scalar(s, s.in.b), s.in.b),
                          inverted(x.scalar(s, s.in.c), s.in.c), extended ? carries : ones);
     x.set_uniform(s.in.rd, sum.value);
-    x.set_uniform_pred(s.pu, sum.carries >= 1);
-    x.set_uniform_pred(s.pv, sum.carries >= 2);
+    x.set_uniform_preds(s, sum.carries >= 1, sum.carries >= 2);
 }
 
 void op_ulea(Exec& x, Slot& s) {
@@ -106,8 +104,7 @@ void op_uplop3(Exec& x, Slot& s) {
     const u32 table_u = static_cast<u32>(word.bits(76, 72) << 3 | word.bits(66, 64));
     const u32 table_v = static_cast<u32>(word.bits(23, 16));
     const u32 a = x.uniform_pred(s.pp), b = x.uniform_pred(s.pq), c = x.uniform_pred(s.pr);
-    x.set_uniform_pred(s.pu, lut3(table_u, a, b, c) != 0);
-    x.set_uniform_pred(s.pv, lut3(table_v, a, b, c) != 0);
+    x.set_uniform_preds(s, lut3(table_u, a, b, c) != 0, lut3(table_v, a, b, c) != 0);
 }
 
 void op_uimad(Exec& x, Slot& s) {

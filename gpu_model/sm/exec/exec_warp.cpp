@@ -80,7 +80,7 @@ void op_shfl(Exec& x, Slot& s) {
         }
         if (!ok) k = j;
         valid |= ok ? lane_bit(j) : 0;
-        result.lane[j] = source[k & 31];
+        result.lane[j] = (x.lanes >> (k & 31) & 1) != 0 ? source[k & 31] : 0;  // a lane that does not execute it has nothing to give
     }
     u32* d = x.dst(s.in.rd);
     for_lanes(x.lanes, [&](u32 lane) { d[lane] = result.lane[lane]; });
@@ -115,8 +115,7 @@ void op_plop3(Exec& x, Slot& s) {
     const u32 a = x.pred(s.pp), b = x.pred(s.pq);
     constexpr unsigned uniform_c = 67;
     const u32 c = word.bit(uniform_c) ? x.uniform_pred(s.pr) : x.pred(s.pr);
-    x.set_pred(s.pu, lut3(table_u, a, b, c));
-    x.set_pred(s.pv, lut3(table_v, a, b, c));
+    x.set_preds(s, lut3(table_u, a, b, c), lut3(table_v, a, b, c));
 }
 
 void op_p2r(Exec& x, Slot& s) {

@@ -42,7 +42,7 @@ void visit_warp(sim::StateVisitor& visitor, Warp& warp, u32 registers) {
     words_field(visitor, "uniform_predicates", warp.uniform_preds, sass::kPt);
     words_field(visitor, "convergence", warp.convergence, kConvergenceBarriers);
     visitor.field("live", warp.live);
-    visitor.field("barrier_popc", warp.barrier_popc);
+    visitor.field("barrier_result", warp.barrier_result);
     visitor.field("barrier_pred", warp.barrier_pred);
     u64 count = visitor.begin_list("groups", warp.group_count);
     if (count > kLanes) {

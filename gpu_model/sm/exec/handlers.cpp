@@ -76,6 +76,15 @@ void op_misaligned_register(Exec& x, Slot& s) {
     x.trap(s, TrapReason::MISALIGNED_REG, x.lanes);
 }
 
+// The adders negate one of their first two sources, not both. Measured on a later chip.
+bool negates_twice(const sass::Instruction& in) {
+    const bool adds = in.op == sass::Op::IADD3 || in.op == sass::Op::UIADD3 || in.op == sass::Op::LEA || in.op == sass::Op::ULEA;
+    return adds && in.a.negate && in.b.negate;
+}
+void op_negates_twice(Exec& x, Slot& s) {
+    x.trap(s, TrapReason::ILLEGAL_INSTR_PARAM, x.active, 0, "a sum that negates both of its first sources");
+}
+
 }  // namespace
 
 LaneTarget best_lane_target() {
@@ -142,6 +151,10 @@ void prepare(Slot& slot, LaneTarget target) {
     // A group that runs past the last register is beyond any launch's registers; it also would reach RZ's row.
     if (use.misaligned || use.top > kRegistersMax) {
         slot.run = &op_misaligned_register;
+    } else if (negates_twice(in)) {
+        slot.run = &op_negates_twice;
+        slot.guard = {sass::kPt, 0};  // refused whether or not it would execute
+        slot.skippable = false;
     } else if (runs_straight(slot, usual != nullptr)) {
         slot.straight_top = slot.register_top;
     }

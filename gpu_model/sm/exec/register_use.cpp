@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "gpu_model/sm/exec/access.h"
 #include "gpu_model/sm/exec/texture_operands.h"
 
 namespace gpu::sm {
@@ -366,6 +367,9 @@ private:
             case Operand::XPp:
             case Operand::BarPp:
                 read_predicate(pp, uniform_);
+                break;
+            case Operand::LoadPp:
+                read_predicate(load_predicate(in_).index, uniform_);
                 break;
             case Operand::Pq:
             case Operand::XPq:

@@ -29,6 +29,13 @@ enum class TextureType : u8 {
 };
 enum class TextureWrap : u8 { WRAP = 0, MIRROR = 1, CLAMP_TO_EDGE = 2, BORDER = 3, MIRROR_ONCE_CLAMP_TO_EDGE = 5 };
 
+// COMPONENTS of a header.
+enum class TexelSizes : u32 {
+#define TEXEL(name, components, ...) name = components,
+#include "gpu_model/sm/exec/texel_formats.def"
+#undef TEXEL
+};
+
 struct TexelFormat {
     std::array<u8, 4> bits{};  // of R, G, B, A; 0: none
     u32 bytes = 0;

@@ -17,7 +17,7 @@ void Warp::start(u32 warp_index, u32 lanes, u64 entry, u32 register_count) {
     preds[sass::kPt] = uniform_preds[sass::kPt] = kAllLanes;
     index = warp_index;
     valid = live = lanes;
-    barrier_popc = 0;
+    barrier_result = 0;
     barrier_pred = false;
     group_count = 1;
     groups[0] = {.pc = entry, .lanes = lanes};

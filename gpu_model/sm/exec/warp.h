@@ -39,7 +39,7 @@ struct Warp {
     u32 index;         // in the block
     u32 valid;         // lanes that exist: the block may end inside a warp
     u32 live;          // lanes that have not exited
-    u32 barrier_popc;  // results of the last BAR.RED, read by B2R
+    u32 barrier_result;  // results of the last BAR.RED, read by B2R
     bool barrier_pred;
     LaneGroup groups[kLanes];
     // start() clears from here to the registers that the kernel has, at once.

@@ -121,7 +121,7 @@ std::string scoreboards_text(const Instruction& in) {
 
 // Two letters a lane, first lane in the high bits: signs of the two addends.
 std::string swizzle_text(u64 pattern) {
-    constexpr const char* lanes[] = {"PP", "PN", "NP", "ZP"};  // Guess: 1 and 2, which no known word has
+    constexpr const char* lanes[] = {"PP", "PN", "NP", "ZP"};
     std::string text;
     for (int lane = 3; lane >= 0; --lane) text += lanes[pattern >> (2 * lane) & 3];
     return text;
