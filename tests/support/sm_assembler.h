@@ -14,6 +14,7 @@ using sim::u8;
 // A word under construction: opcode (bits 11:0), guard true, everything else zero.
 class Asm {
 public:
+    explicit Asm(Word word) : word_(word) {}
     explicit Asm(u32 opcode) { set(11, 0, opcode).set(14, 12, gpu::sass::kPt); }
     Asm& set(unsigned hi, unsigned lo, u64 value) {
         for (unsigned bit = lo; bit <= hi; ++bit) {

@@ -7,6 +7,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "tests/support/golden.h"
+
 namespace test_support {
 
 using namespace harness;
@@ -161,23 +163,7 @@ std::string scratch_path(const std::string& name) {
 }
 
 std::string compare_golden(const std::string& name, const std::string& text) {
-    std::string path = std::string(TU104SIM_SOURCE_DIR) + "/tests/guest_harness/data/" + name;
-    if (std::getenv("TU104SIM_REWRITE") != nullptr) {
-        write_file(path, text);
-        return {};
-    }
-    std::istringstream expected(read_file(path));
-    std::istringstream actual(text);
-    std::string a;
-    std::string b;
-    for (u64 line = 1;; ++line) {
-        bool more_a = static_cast<bool>(std::getline(expected, a));
-        bool more_b = static_cast<bool>(std::getline(actual, b));
-        if (!more_a && !more_b) return {};
-        if (more_a != more_b || a != b)
-            return name + " line " + std::to_string(line) + "\n  expected: " + (more_a ? a : "(end)") +
-                   "\n  actual:   " + (more_b ? b : "(end)") + "\n(TU104SIM_REWRITE=1 rewrites the file)";
-    }
+    return compare_golden_file("tests/guest_harness/data/" + name, text);
 }
 
 }  // namespace test_support
