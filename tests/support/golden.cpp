@@ -1,3 +1,4 @@
+// Expected text in files.
 #include "tests/support/golden.h"
 
 #include <cstdlib>
