@@ -33,9 +33,12 @@ public:
     static constexpr u64 kArgumentAt = 0x10000;
     static constexpr u64 kNestedAt = 0x30000;
     static constexpr u64 kBytes = 0x40000;  // from kArgumentAt
+    static constexpr i64 kNewDescriptor = 10;
 
     bool read(u64 address, std::span<u8> out) override;
     bool write(u64 address, std::span<const u8> bytes) override;
+    // The last one that inputs name; where it is in use the call fails.
+    i64 new_descriptor(u64) override { return kNewDescriptor; }
     // All zero again, so that an input sees nothing of the one before it.
     void clear();
 

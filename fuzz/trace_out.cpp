@@ -58,6 +58,7 @@ public:
         return ok;
     }
     bool share(u64 address, gpu::SysPa pages, u64 bytes) override { return below_.share(address, pages, bytes); }
+    i64 new_descriptor(u64 told_at) override { return below_.new_descriptor(told_at); }
 
 private:
     static void note(bool write, bool ok, u64 address, std::span<const u8> bytes) {

@@ -73,6 +73,8 @@ public:
         if (shown) adopt_(address, pages, bytes, {});
         return false;
     }
+    // Noted as the number that the driver writes.
+    i64 new_descriptor(u64 told_at) override { return below_.new_descriptor(told_at); }
 
 private:
     void note(bool write, bool ok, u64 address, std::span<const u8> bytes) {

@@ -14,8 +14,8 @@ namespace rm {
 
 using namespace sim;
 
-// The caller's virtual memory. A false return is EFAULT: some byte of the range is not mapped (or not writable). Nothing
-// partial is copied by a read; a failed write may have written a prefix, as copy_to_user may.
+// The caller's virtual memory, and its table of descriptors. A false return is EFAULT: some byte of the range is not mapped (or not
+// writable). Nothing partial is copied by a read; a failed write may have written a prefix, as copy_to_user may.
 class UserMemory {
 public:
     virtual bool read(u64 address, std::span<u8> out) = 0;
@@ -34,6 +34,13 @@ public:
         static_cast<void>(pages);
         static_cast<void>(bytes);
         return false;
+    }
+    // A descriptor of the process for a file that the driver makes by itself, or a negated errno. The driver writes the number to
+    // `told_at` before the call ends, where a replay finds the recorded one.
+    virtual i64 new_descriptor(u64 told_at) {
+        static_cast<void>(told_at);
+        constexpr i64 kTooManyFiles = 24;  // EMFILE
+        return -kTooManyFiles;
     }
 
 protected:

@@ -26,7 +26,10 @@ public:
     }
     // No GPU reads what a sequence gives it, so mapped pages are enough.
     bool share(u64 address, gpu::SysPa, u64 bytes) override { return mapped(address, bytes); }
+    i64 new_descriptor(u64) override { return next_fd++; }
     u8* data() { return bytes_.data(); }
+
+    int next_fd = 3;
 
 private:
     static bool mapped(u64 address, u64 bytes) {
@@ -47,7 +50,7 @@ public:
     }
 
     i64 open(Node node) override {
-        const int fd = next_fd_++;
+        const int fd = memory_.next_fd++;
         const i64 result =
             machine_.driver().open(caller_, fd, node == Node::Gpu ? "/dev/nvidia0" : "/dev/nvidiactl", kReadWrite);
         return result < 0 ? result : fd;
@@ -70,7 +73,6 @@ private:
     Machine machine_;
     ArenaMemory memory_;
     rm::Caller caller_{memory_};
-    int next_fd_ = 3;
 };
 
 }  // namespace

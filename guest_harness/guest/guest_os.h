@@ -54,6 +54,7 @@ private:
     sim::Kernel& kernel() { return process_.platform().kernel; }
     void refused(const std::string& what, const std::string& detail = {});
 
+    class DriverView;  // the process as the driver reaches it during an ioctl
     i64 open_path(Call& call, u64 path_address, u32 flags);
     int lowest_free() const;
     Descriptor* find(u64 fd);

@@ -41,6 +41,24 @@ GuestOs::Descriptor* GuestOs::find(u64 fd) {
     return it == descriptors_.end() ? nullptr : &it->second;
 }
 
+class GuestOs::DriverView final : public rm::UserMemory {
+public:
+    explicit DriverView(GuestOs& os) : os_(os) {}
+    bool read(u64 address, std::span<u8> out) override { return os_.memory().read(address, out); }
+    bool write(u64 address, std::span<const u8> bytes) override { return os_.memory().write(address, bytes); }
+    bool present(u64 address, u64 bytes) override { return os_.memory().present(address, bytes); }
+    bool share(u64 address, gpu::SysPa pages, u64 bytes) override { return os_.memory().share(address, pages, bytes); }
+    i64 new_descriptor(u64) override {
+        const int fd = os_.lowest_free();
+        if (fd >= kMaxDescriptors) return -EMFILE;
+        os_.descriptors_[fd] = {.kind = Descriptor::Kind::Device, .path = "anon_inode:dmabuf", .flags = O_RDWR | O_CLOEXEC};
+        return fd;
+    }
+
+private:
+    GuestOs& os_;
+};
+
 i64 GuestOs::open_path(Call& call, u64 path_address, u32 flags) {
     std::optional<std::string> path = memory().read_text(path_address, kMaxPath);
     if (!path) return -EFAULT;
@@ -84,7 +102,8 @@ i64 GuestOs::sys_ioctl(Call& call) {
     if (descriptor == nullptr) return -EBADF;
     if (descriptor->kind != Descriptor::Kind::Device) return -ENOTTY;
     // The kernel's ioctl takes an unsigned int: the upper half of the register is ignored.
-    return process_.driver().ioctl(memory(), call.thread.tid, static_cast<int>(call.a[0]), static_cast<u32>(call.a[1]), call.a[2]);
+    DriverView view(*this);
+    return process_.driver().ioctl(view, call.thread.tid, static_cast<int>(call.a[0]), static_cast<u32>(call.a[1]), call.a[2]);
 }
 
 i64 GuestOs::sys_read(Call& call) {

@@ -28,6 +28,7 @@ constexpr std::string_view kGpuNode = "/dev/nvidia0";
 constexpr std::string_view kUvmNode = "/dev/nvidia-uvm";
 constexpr u64 kMapMemoryFd = sizeof(abi::NVOS33_PARAMETERS);  // the descriptor follows the struct
 constexpr u64 kNoParameters = 0;
+constexpr i32 kNoDescriptor = 0x7FFF'FFFF;  // more than any process may have
 
 #define FORWARD_ESCAPE(name) abi::name,
 constexpr u32 kEscapes[] = {
@@ -158,6 +159,10 @@ i64 Forwarder::ioctl(const rm::Caller& caller, int fd, u64 request, u64 argument
     if (descriptor == descriptors_.end()) return -EBADF;
     if (descriptor->second.uvm) return uvm(caller, fd, request, argument);
     const auto word = static_cast<u32>(request);
+    if (descriptor->second.dma_buf) {
+        constexpr u32 kDmaBufBase = 'b';  // DMA_BUF_BASE; the file knows no other
+        return abi::IOC_TYPE::get(word) == kDmaBufBase ? refuse("hw ioctl of a dma-buf", "it is not forwarded") : -ENOTTY;
+    }
     const u32 number = abi::IOC_NR::get(word);
     const abi::IoctlRow* row = abi::find_escape(number);
     if (row == nullptr || !lists(kEscapes, number))
@@ -170,6 +175,7 @@ i64 Forwarder::ioctl(const rm::Caller& caller, int fd, u64 request, u64 argument
         case abi::NV_ESC_RM_CONTROL: return control(call);
         case abi::NV_ESC_RM_GET_EVENT_DATA: return event_data(call);
         case abi::NV_ESC_SYS_PARAMS: return system_parameters(call);
+        case abi::NV_ESC_EXPORT_TO_DMABUF_FD: return export_dma_buf(call);
         default: return plain(call);
     }
 }
@@ -270,6 +276,35 @@ i64 Forwarder::system_parameters(Call& call) {
     if (bytes != 0 && call.after.size() == sizeof(abi::nv_ioctl_sys_params_t)) store_u64(call.after, 0, sizeof(u64), bytes);
     const i64 result = send(call);
     call.after = call.before;
+    return write_back(call, result);
+}
+
+// The real driver chooses a number of this process, the guest one of its own.
+i64 Forwarder::export_dma_buf(Call& call) {
+    const std::optional<rm::FieldPlace> fd_at = rm::field_place(link_.guest, call.row.type, "fd");
+    const std::optional<rm::FieldPlace> status_at = rm::field_place(link_.guest, call.row.type, "status");
+    if (!fd_at || !status_at || call.after.size() != rm::struct_bytes(link_.guest, call.row.type)) return -EINVAL;
+    const auto asked = static_cast<i32>(field(call, call.before, "fd"));
+    if (asked >= 0) {
+        swap_descriptor(call, fd_at->offset);
+        // A number that the guest does not have is one that the driver does not find; -1 would ask for a new one.
+        if (real_fd(static_cast<u32>(asked)) < 0) store_u64(call.after, fd_at->offset, sizeof(u32), static_cast<u32>(kNoDescriptor));
+    } else if (descriptors_.size() >= Bounds::kDescriptors) {
+        return refuse("hw dma-buf", fmt::format("more than {} descriptors", Bounds::kDescriptors));
+    }
+    const i64 result = send(call);
+    const auto real = static_cast<i32>(field(call, call.after, "fd"));
+    store_u64(call.after, fd_at->offset, sizeof(u32), static_cast<u32>(asked));
+    if (asked != -1 || result < 0 || field(call, call.after, "status") != abi::NV_OK || real < 0) return write_back(call, result);
+    const i64 fd = call.caller.memory.new_descriptor(call.address + fd_at->offset);
+    if (fd < 0 || descriptors_.count(static_cast<int>(fd)) != 0) {
+        link_.system.close(real);
+        store_u64(call.after, status_at->offset, sizeof(u32), abi::NV_ERR_OPERATING_SYSTEM);
+        return write_back(call, result);
+    }
+    link_.ledger.opened(real);
+    descriptors_[static_cast<int>(fd)] = {real, 0, 0, 0, false, true};
+    store_u64(call.after, fd_at->offset, sizeof(u32), static_cast<u32>(fd));
     return write_back(call, result);
 }
 

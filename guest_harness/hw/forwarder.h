@@ -61,6 +61,7 @@ private:
         u64 offset = 0;
         u64 bytes = 0;
         bool uvm = false;
+        bool dma_buf = false;
     };
     struct Mapped {
         u64 host = 0;
@@ -83,6 +84,7 @@ private:
     i64 control(Call& call);
     i64 event_data(Call& call);
     i64 system_parameters(Call& call);
+    i64 export_dma_buf(Call& call);
     i64 uvm(const rm::Caller& caller, int fd, u64 request, u64 argument);
     void note_uvm(const Call& call);
     // Sends `after` in the layout that is there and brings it back. Nothing is written to the caller.

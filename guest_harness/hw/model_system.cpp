@@ -20,7 +20,7 @@ constexpr SimTime kCallLimit = SimTime::from_s(60);
 // The process's memory, by its host addresses; only the hole is missing.
 class OwnMemory final : public rm::UserMemory {
 public:
-    OwnMemory() {
+    explicit OwnMemory(int& next_fd) : next_fd_(next_fd) {
         void* page = ::mmap(nullptr, kPageBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (page == MAP_FAILED) throw HostError("the host refused a page");
         hole_ = page;
@@ -39,6 +39,7 @@ public:
         if (!bytes.empty()) std::memcpy(reinterpret_cast<void*>(address), bytes.data(), bytes.size());
         return true;
     }
+    i64 new_descriptor(u64) override { return next_fd_++; }
     void* hole() const { return hole_; }
 
 private:
@@ -46,6 +47,7 @@ private:
         u64 hole = reinterpret_cast<u64>(hole_);
         return address >= kPageBytes && (address + bytes <= hole || address >= hole + kPageBytes);
     }
+    int& next_fd_;
     void* hole_ = nullptr;
 };
 
@@ -135,10 +137,10 @@ private:
     }
 
     Machine machine_;
-    OwnMemory memory_;
     ProcessDriver process_;
     std::string gpu_node_ = "/dev/nvidia0";
     int next_fd_ = 3;
+    OwnMemory memory_{next_fd_};
     u64 next_address_ = kFirstMapping;
 };
 

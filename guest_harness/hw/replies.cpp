@@ -22,7 +22,7 @@ bool is_list(const CallRecord& call, const trace::IoctlView& view, u64 address) 
 
 }  // namespace
 
-CallMemory::CallMemory(const CallRecord& call) {
+CallMemory::CallMemory(const CallRecord& call) : call_(call) {
     for (const UserAccess& access : call.accesses) {
         Block& block = blocks_[access.address];
         block.fault = block.fault || !access.ok;

@@ -22,6 +22,7 @@ public:
     explicit CallMemory(const CallRecord& call);
     bool read(u64 address, std::span<u8> out) override;
     bool write(u64 address, std::span<const u8> bytes) override;
+    i64 new_descriptor(u64 told_at) override { return trace::written_descriptor(call_, told_at).value_or(-1); }
 
     struct Block {
         std::vector<u8> recorded;
@@ -33,6 +34,7 @@ public:
 
 private:
     std::span<u8> find(u64 address, u64 bytes);
+    const CallRecord& call_;
     std::map<u64, Block> blocks_;
 };
 

@@ -66,4 +66,13 @@ IoctlView view_ioctl(const CallRecord& call) {
     return out;
 }
 
+std::optional<i32> written_descriptor(const CallRecord& call, u64 told_at) {
+    std::optional<i32> number;
+    for (const UserAccess& access : call.accesses) {
+        const bool covers = access.write && access.ok && told_at >= access.address;
+        if (covers) number = rm::abi::load<i32>(access.data, told_at - access.address);
+    }
+    return number;
+}
+
 }  // namespace harness::trace

@@ -27,4 +27,7 @@ const rm::DriverVersion& version_with(std::string_view struct_name, u64 bytes);
 // The bytes [address, address + n) as the driver last read or wrote them in this call; shorter when less is known.
 std::span<const u8> bytes_at(const CallRecord& call, u64 address, bool written);
 
+// The descriptor that the driver made in this call and wrote to `told_at`. Empty: nothing is known of these bytes.
+std::optional<i32> written_descriptor(const CallRecord& call, u64 told_at);
+
 }  // namespace harness::trace

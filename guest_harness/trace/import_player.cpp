@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "guest_harness/engine_list.h"
+#include "guest_harness/trace/call_view.h"
 #include "guest_harness/trace/describe.h"
 #include "guest_harness/trace/translation.h"
 #include "rm/abi/all_structs.h"
@@ -31,7 +32,7 @@ public:
         std::vector<u8> replayed;
     };
 
-    explicit ShownMemory(const CallRecord& call) {
+    explicit ShownMemory(const CallRecord& call) : call_(call) {
         for (const UserAccess& access : call.accesses) {
             if (!access.ok) continue;
             Block& block = blocks_[access.address];
@@ -56,6 +57,7 @@ public:
     // What a recording shows of a process is a part of it; its own pages were there.
     bool present(u64, u64) override { return true; }
     bool share(u64, gpu::SysPa, u64) override { return true; }
+    i64 new_descriptor(u64 told_at) override { return written_descriptor(call_, told_at).value_or(-1); }
 
     Block* block(u64 address) {
         auto it = blocks_.find(address);
@@ -73,6 +75,7 @@ private:
         if (inside > data.size() || bytes > data.size() - inside) return {};
         return std::span<u8>(data).subspan(inside, bytes);
     }
+    const CallRecord& call_;
     std::map<u64, Block> blocks_;
 };
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "guest_harness/engine_list.h"
+#include "guest_harness/trace/call_view.h"
 #include "guest_harness/trace/describe.h"
 #include "guest_harness/trace/differ.h"
 #include "guest_harness/trace/schedule.h"
@@ -51,6 +52,13 @@ public:
     // There is no process whose pages would have to change: what it stores comes from the recording.
     // Their content was read just before.
     bool share(u64, gpu::SysPa, u64) override { return shown_; }
+
+    // The number that the recorded call wrote.
+    i64 new_descriptor(u64 told_at) override {
+        const std::optional<i32> number = written_descriptor(call_, told_at);
+        if (!number) complain(fmt::format("the driver makes a descriptor, and the recording has none at 0x{:x}", told_at));
+        return number.value_or(-1);
+    }
 
     // After the call.
     void check_complete() {

@@ -83,6 +83,7 @@ void Driver::release_file(FileId id) {
         if (client.owner == id) owned.push_back(handle);
     for (NvHandle client : owned) free_client(client);
     exports_.release(*file);
+    dma_bufs_.release(*file);
     events_.free_file(id);
     if (last) memory_.process_unmapped(pid, 0, ~u64{0});
     if (file->holds_gpu) gpu_put();
@@ -117,6 +118,7 @@ void Driver::gpu_put() {
 u16 Driver::poll(const Caller& caller, int fd, u16 events) {
     OpenFile* file = files_.find(caller.pid, fd);
     if (file == nullptr || file->node == Node::Uvm) return kPollErr;
+    if (file->node == Node::DmaBuf) return static_cast<u16>(events & DmaBufUnit::kReady);
     return static_cast<u16>(events_.poll(*file) & (events | kPollErr | kPollHup));
 }
 
@@ -135,6 +137,7 @@ Mapping Driver::mmap(const Caller& caller, int fd, u64 address, u64 bytes, u32 p
         ApiLock lock(kernel_.fibers(), api_);
         return uvm_.mmap(caller, file->id, address, bytes, prot, flags, offset);
     }
+    if (file->node == Node::DmaBuf) return refuse(DmaBufUnit::mmap_error(*file, bytes, offset), "a dma-buf of this GPU is never mapped");
     if (!file->context) return refuse(kEinval, "no RM_MAP_MEMORY named this descriptor");
     if (offset != 0) return refuse(kEinval, "the offset must be 0");
     const MmapContext& context = *file->context;

@@ -4,6 +4,7 @@
 #include "rm/abi/nvos.h"
 #include "rm/client/api_lock.h"
 #include "rm/client/control_unit.h"
+#include "rm/client/dma_buf_unit.h"
 #include "rm/client/event_unit.h"
 #include "rm/client/uvm/uvm.h"
 
@@ -27,7 +28,8 @@ struct EscapeRow {
 struct IoctlCall {
     const Caller& caller;
     OpenFile& file;
-    std::span<u8> bytes;  // the argument struct, copied in; copied back after
+    u64 address;          // of the argument struct, in the caller
+    std::span<u8> bytes;  // the struct, copied in; copied back after
     const EscapeRow& row;
 };
 
@@ -50,7 +52,7 @@ public:
 
 private:
     static const EscapeRow* find_escape_row(u32 number);
-    i64 dispatch(const Caller& caller, OpenFile& file, u32 number, std::span<u8> bytes);
+    i64 dispatch(const Caller& caller, OpenFile& file, u32 number, u64 argument, std::span<u8> bytes);
 
     // Escapes, in the order of their numbers. A return of 0 leaves the result in the struct's status.
     i64 esc_alloc(IoctlCall& call);
@@ -167,6 +169,7 @@ private:
     ChannelUnit channels_;
     EventUnit events_;
     ExportUnit exports_{context_, *this};
+    DmaBufUnit dma_bufs_{context_, *this, exports_};
     ControlUnit controls_;
     uvm::Uvm uvm_;
     sim::TargetId target_;

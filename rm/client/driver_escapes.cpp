@@ -98,6 +98,7 @@ i64 Driver::ioctl(const Caller& caller, int fd, u64 request, u64 argument) {
     if (file == nullptr) return -kEbadf;
     adapter_.io().spend(kSyscallCost);
     if (file->node == Node::Uvm) return uvm_.ioctl(caller, file->id, static_cast<u32>(request), argument);
+    if (file->node == Node::DmaBuf) return dma_bufs_.ioctl(caller, static_cast<u32>(request), argument);
     auto word = static_cast<u32>(request);  // only the number and the size of the command are looked at
     u32 number = IOC_NR::get(word);
     u64 bytes = IOC_SIZE::get(word);
@@ -113,13 +114,13 @@ i64 Driver::ioctl(const Caller& caller, int fd, u64 request, u64 argument) {
     }
     std::vector<u8> copy(bytes);
     if (!copy.empty() && !caller.memory.read(argument, copy)) return -kEfault;
-    i64 result = dispatch(caller, *file, number, copy);
+    i64 result = dispatch(caller, *file, number, argument, copy);
     adapter_.io().settle();
     if (result != -kEfault && !copy.empty() && !caller.memory.write(argument, copy)) result = -kEfault;
     return result;
 }
 
-i64 Driver::dispatch(const Caller& caller, OpenFile& file, u32 number, std::span<u8> bytes) {
+i64 Driver::dispatch(const Caller& caller, OpenFile& file, u32 number, u64 argument, std::span<u8> bytes) {
     const EscapeRow* row = find_escape_row(number);
     auto refuse = [&](std::string_view why) {
         context_.note(fmt::format("driver: ioctl 0x{:x} {}: EINVAL", number, why));
@@ -138,7 +139,7 @@ i64 Driver::dispatch(const Caller& caller, OpenFile& file, u32 number, std::span
         if (right != 0 && bytes.size() != right)
             return refuse(fmt::format("has {} bytes, must have {}", bytes.size(), right));
     }
-    IoctlCall call{caller, file, bytes, *row};
+    IoctlCall call{caller, file, argument, bytes, *row};
     return (this->*row->handler)(call);
 }
 
@@ -529,9 +530,9 @@ i64 Driver::esc_set_numa_status(IoctlCall& call) {
     return call.caller.privileged ? -kEbusy : -kEacces;
 }
 
-// (model) The computer's kernel has no DMA buffers, as NV2080_CTRL_GPU_INFO_INDEX_DMABUF_CAPABILITY tells clients beforehand.
 i64 Driver::esc_export_dma_buf(IoctlCall& call) {
-    NamedView(version_, call.row.type, call.bytes).set("status", NV_ERR_NOT_SUPPORTED);
+    NamedView params(version_, call.row.type, call.bytes);
+    params.set("status", dma_bufs_.export_to_fd(call.caller, call.address, params));
     return 0;
 }
 

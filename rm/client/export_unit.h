@@ -25,14 +25,16 @@ public:
     Status describe(ClientEntry& client, abi::NV0000_CTRL_OS_UNIX_GET_EXPORT_OBJECT_INFO_PARAMS& params);
     // The file goes, and what it held.
     void release(OpenFile& file);
+
+    // A copy of the object that the driver keeps until drop(). `device_instance`: 32 when the object is of no device.
+    Status hold(ClientEntry& client, NvHandle object, NvHandle& copy, u32& device_instance);
+    void drop(NvHandle copy);
     void visit(sim::StateVisitor& visitor);
 
 private:
     OpenFile* file_of(const ClientEntry& client, i32 fd);
     Status begin(OpenFile& file, ClientEntry& client, NvHandle device, u16 places, std::span<const u8> metadata);
-    Status hold(ClientEntry& client, NvHandle object, NvHandle& copy, u32& device_instance);
     Status make_device();
-    void drop(NvHandle copy);
     Status import_copy(ClientEntry& client, NvHandle parent, NvHandle& object, NvHandle copy, u8* type);
 
     Context& context_;

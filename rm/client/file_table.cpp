@@ -18,6 +18,22 @@ void ExportTable::visit(sim::StateVisitor& visitor) {
     visitor.field("metadata", metadata);
 }
 
+void DmaBuf::Part::visit(sim::StateVisitor& visitor) {
+    visitor.field("copy", copy);
+    visitor.field("offset", offset);
+    visitor.field("bytes", bytes);
+}
+
+void DmaBuf::visit(sim::StateVisitor& visitor) {
+    visitor.field("parts", parts);
+    visitor.field("places", places);
+    visitor.field("bytes", bytes);
+    visitor.field("attached", attached);
+    visitor.field("mapping_type", mapping_type);
+    visitor.field("allow_mmap", allow_mmap);
+    visitor.field("read_only", read_only);
+}
+
 void UnixEvent::visit(sim::StateVisitor& visitor) {
     visitor.field("object", object);
     visitor.field("index", index);
@@ -37,6 +53,7 @@ void OpenFile::visit(sim::StateVisitor& visitor) {
     visitor.field("holds_gpu", holds_gpu);
     visitor.field("context", context);
     visitor.field("exports", exports);
+    visitor.field("dma_buf", dma_buf);
     visitor.field("events", events);
     visitor.field("dataless_pending", dataless_pending);
 }

@@ -12,7 +12,8 @@
 
 namespace rm::client {
 
-enum class Node : u8 { Control, Gpu, Uvm };
+// DmaBuf is no node: a file that the driver makes (dma_buf_unit.h).
+enum class Node : u8 { Control, Gpu, Uvm, DmaBuf };
 
 // What MAP_MEMORY left on a file for the mmap that follows.
 struct MmapContext {
@@ -41,6 +42,24 @@ struct ExportTable {
     void visit(sim::StateVisitor& visitor);
 };
 
+// Memory objects that together are one DMA buffer (dma_buf_unit.h).
+struct DmaBuf {
+    struct Part {
+        NvHandle copy = 0;  // of the exporting unit's client
+        u64 offset = 0;
+        u64 bytes = 0;
+        void visit(sim::StateVisitor& visitor);
+    };
+    std::map<u32, Part> parts;  // by place
+    u32 places = 0;
+    u64 bytes = 0;     // of the whole buffer
+    u64 attached = 0;  // bytes of the parts
+    u8 mapping_type = 0;
+    u8 allow_mmap = 0;
+    std::optional<bool> read_only;  // what all parts must have in common, once one was there
+    void visit(sim::StateVisitor& visitor);
+};
+
 inline constexpr std::size_t kEventsPerFileMax = 0x1000;  // bounds a file that nobody reads (model)
 
 struct OpenFile {
@@ -55,6 +74,7 @@ struct OpenFile {
     bool holds_gpu = false;
     std::optional<MmapContext> context;
     std::optional<ExportTable> exports;
+    std::optional<DmaBuf> dma_buf;
     std::deque<UnixEvent> events;
     bool dataless_pending = false;
     void visit(sim::StateVisitor& visitor);

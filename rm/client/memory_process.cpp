@@ -1,5 +1,5 @@
 // MemoryUnit: memory that a process brings along (OS descriptors) and the page that the driver shares with every process.
-// Source: open-gpu-kernel-modules 570.144, os_desc_mem.c, gpu_user_shared_data.c, rmapi_deprecated_allocmemory.c.
+// Source: open-gpu-kernel-modules 570.144, os_desc_mem.c, osmemdesc.c, gpu_user_shared_data.c, rmapi_deprecated_allocmemory.c.
 #include <algorithm>
 #include <string>
 
@@ -12,6 +12,7 @@ namespace rm::client {
 namespace {
 
 constexpr u32 kDescriptorVirtualAddress = 0;  // NVOS32_DESCRIPTOR_TYPE_VIRTUAL_ADDRESS
+constexpr u32 kDescriptorFileHandle = 4;      // NVOS32_DESCRIPTOR_TYPE_OS_FILE_HANDLE
 constexpr u64 kLimitMax = (u64{1} << 40) - 1;
 constexpr u64 kShareBytesMax = 256u << 20;  // (model) what one call copies
 
@@ -20,6 +21,14 @@ constexpr u64 kShareBytesMax = 256u << 20;  // (model) what one call copies
 // The pages of the process become system memory that the GPU reads and writes: whole pages from the one that holds the address.
 Status MemoryUnit::construct_os_descriptor(AllocCall& call) {
     auto params = call.read<NV_OS_DESC_MEMORY_ALLOCATION_PARAMS>();
+    if (params.descriptorType == kDescriptorFileHandle) {
+        if (params.limit == 0 || params.descriptor == 0) return NV_ERR_INVALID_PARAM_STRUCT;
+        const auto fd = static_cast<i32>(params.descriptor);
+        if (static_cast<u64>(i64{fd}) != params.descriptor) return NV_ERR_INVALID_ARGUMENT;
+        // The only dma-bufs of this computer are our own, and exporting one's addresses needs the lock that this call holds.
+        context_.note("driver: a dma-buf cannot be imported by the GPU that exports it: NV_ERR_OPERATING_SYSTEM");
+        return NV_ERR_OPERATING_SYSTEM;
+    }
     if (params.descriptorType != kDescriptorVirtualAddress) {
         context_.note("driver: an OS descriptor of a process must be a virtual address: NV_ERR_NOT_SUPPORTED");
         return NV_ERR_NOT_SUPPORTED;

@@ -17,6 +17,8 @@ inline constexpr i64 kEacces = 13;
 inline constexpr i64 kEfault = 14;
 inline constexpr i64 kEbusy = 16;
 inline constexpr i64 kEinval = 22;
+inline constexpr i64 kEnotty = 25;
 inline constexpr i64 kErange = 34;
+inline constexpr i64 kEnotsupp = 524;  // of the kernel alone, but dma-bufs let it out
 
 }  // namespace rm::client

@@ -1,6 +1,5 @@
 // Objects that travel by descriptor: NV0000_CTRL_CMD_OS_UNIX_EXPORT_* and IMPORT_*.
 #include "rm/abi/all_structs.h"
-#include "rm/abi/info_gpu.h"
 #include "tests/support/machine_fixture.h"
 
 namespace abi = test::abi;
@@ -262,28 +261,5 @@ TEST_CASE("export: a carrier is made with empty places, and filled at the places
         CHECK(in.objectTypes[0] == 0);
         CHECK(in.objectTypes[2] == 1);
         CHECK(bench.exists(kImported));
-    });
-}
-
-TEST_CASE("export: without DMA buffers in the kernel the driver says so beforehand, and refuses with its status") {
-    Fixture bench;
-    bench.run([&] {
-        bench.bring_up();
-        abi::NV2080_CTRL_GPU_GET_INFO_V2_PARAMS info{};
-        info.gpuInfoListSize = 1;
-        info.gpuInfoList[0].index = abi::NV2080_CTRL_GPU_INFO_INDEX_DMABUF_CAPABILITY;
-        REQUIRE(bench.control_with(Fixture::kSubdevice, abi::NV2080_CTRL_CMD_GPU_GET_INFO_V2, info) == abi::NV_OK);
-        CHECK(info.gpuInfoList[0].data == abi::NV2080_CTRL_GPU_INFO_INDEX_DMABUF_CAPABILITY_NO);
-        REQUIRE(alloc_memory(bench, kMemory, abi::NV01_MEMORY_LOCAL_USER, 0x10000) == abi::NV_OK);
-        abi::nv_ioctl_export_to_dma_buf_fd_t call{};
-        call.fd = ~u32{0};
-        call.hClient = bench.client;
-        call.totalObjects = call.numObjects = 1;
-        call.totalSize = 0x10000;
-        call.handles[0] = kMemory;
-        call.sizes[0] = 0x10000;
-        CHECK(bench.escape(bench.gpu_fd, abi::NV_ESC_EXPORT_TO_DMABUF_FD, call) == 0);
-        CHECK(call.status == abi::NV_ERR_NOT_SUPPORTED);
-        CHECK(call.fd == ~u32{0});
     });
 }

@@ -37,6 +37,9 @@ public:
 
     bool read(u64 address, std::span<u8> out) override;
     bool write(u64 address, std::span<const u8> bytes) override;
+    i64 new_descriptor(u64) override { return next_descriptor; }
+
+    i64 next_descriptor = 100;
 
     template <typename T>
     u64 put(const T& value) {
