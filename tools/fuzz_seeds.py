@@ -265,6 +265,25 @@ def call_seeds(seeds, program):
                 data += struct.pack("<BBHI", whole, 0, len(argument), escape) + argument + struct.pack("<H", len(nested)) + nested
         seeds.add("ioctl", name, data, HERE)
 
+    # A DMA buffer of two pieces of memory, its memory freed, the buffer asked everything that a file can be asked, and closed.
+    device, first, piece, control, gpu, made = 0xCAFE0001, 0x200, 0x10000, 0, 1, 7
+
+    def record(kind, file, number=0, argument=b"", nested=b""):
+        return struct.pack("<BBHI", kind, file, len(argument), number) + argument + struct.pack("<H", len(nested)) + nested
+
+    def export(fd, places, place, handle):
+        return record(whole, gpu, 217, struct.pack("<iIIIIIQB3xI508x4x", fd, 0, places, 1, place, 0, places * piece, 0, handle)
+                      + bytes(1024) + struct.pack("<Q", piece) + bytes(1016) + bytes(8))
+
+    data = b""
+    for handle in (first, first + 1):
+        memory = struct.pack("<14I4Q", *[0] * 14, 0, piece, 0, 0) + bytes(40)
+        data += record(whole, control, 43, struct.pack("<4IQII", 0, device, handle, 0x40, 0, len(memory), 0), memory)
+    data += export(-1, 2, 0, first) + export(3 + made, 2, 0, first) + export(3 + made, 2, 1, first + 1)
+    data += record(whole, control, 41, struct.pack("<4I", 0, device, first, 0)) + record(2, made, 1) + record(4, made, 5)
+    data += record(0x85, made, 0x40086200, struct.pack("<Q", 3)) + record(0x85, made, 0x40086201, b"name" + bytes(12)) + record(1, made)
+    seeds.add("ioctl", "dma_buf", data, HERE)
+
 
 def uvm_seeds(seeds):
     """Records of the uvm target; the words are its table's numbers."""

@@ -53,12 +53,15 @@ CONTROLS = """
 0x503c0102 0x503c0104 0x503c0105 0x83de0309 0x83de0302 0x83de0301 0x906f0101 0x906f0102 0x90e60102 0xa06c0101 0xa06c0103 0xa06c0105
 0xa06c0106 0xa06c0104 0xa06f0103 0xa06f0104 0xa06f0105 0xa06f0106 0xa06f0111 0xa06f0112 0xa06f0110 0xc36f0108 0xc36f0109 0xc36f010a
 0xcb330101 0x90f10101 0x90f10102 0x90f10103 0x90f10104 0x90f10105 0x90f10106 0x90f10107 0x00de0001 0xde0001 0x9010102 0x410110 0x410103
-0x20800a61 0x20800a9b 0x20800a9d 0x20800ac3 0x20800aff
+0x20800a61 0x20800a9b 0x20800a9d 0x20800ac3 0x20800aff 0x3d0a 0x2080130e 0x20801346 0x90cc0301 0x90cc0302
+0xb0cc0101 0xb0cc0103 0xb0cc0109 0xb0cc010a 0xb0cc010d 0xb0cc010e 0xb0cc0115 0xb0cc0119 0xb0cc0301 0xb0cc0302
 """.split()
-# Controls without a name in the headers. The first two: nvproxy's names, flags of the export table; the others: observed at 580.159.04.
+# Controls without a name in the headers. The first two: nvproxy's names, flags of the export table; the third: asked by clients of 535, no
+# object exports it; the others: observed at 580.159.04.
 UNNAMED_CONTROLS = [
     ("NV2080_CTRL_CMD_GPU_ACQUIRE_COMPUTE_MODE_RESERVATION", 0x20800145, 0, "0x118"),
     ("NV2080_CTRL_CMD_GPU_RELEASE_COMPUTE_MODE_RESERVATION", 0x20800146, 0, "0x118"),
+    ("control_0080028b", 0x0080028B, 0, "0x0"),
     ("control_20808159", 0x20808159, 332, "0x0"),
     ("control_20808162", 0x20808162, 1, "0x0"),
     ("control_20809038", 0x20809038, 4, "0x0"),
@@ -68,6 +71,14 @@ LATER_CONTROLS = [  # (name, number, export flags): what 580.95.05 has and 570.1
     ("NV2080_CTRL_CMD_GPU_GET_SKYLINE_INFO", 0x2080019F, "0x8"),
     ("NV2080_CTRL_CMD_THERMAL_SYSTEM_EXECUTE_V2", 0x20800513, "0x8"),
     ("NV2080_CTRL_CMD_GR_GET_SM_ISSUE_RATE_MODIFIER_V2", 0x2080123C, "0x8"),
+    ("NV2080_CTRL_CMD_GR_GET_SM_ISSUE_THROTTLE_CTRL", 0x2080123D, "0x8"),
+]
+EARLIER_CONTROLS = [  # (name, number, export flags, struct): what 535.183.01 and 550.144.03 have and 570.144 has not
+    ("NVC36F_CTRL_GET_CLASS_ENGINEID", 0xC36F0101, "0x8", "NV906F_CTRL_GET_CLASS_ENGINEID_PARAMS"),
+]
+# A list at the end of a struct that got longer: (struct, bytes of each field before it, list, bytes of one element, length by version).
+GROWN_LISTS = [
+    ("NV2080_CTRL_FB_GET_FS_INFO_PARAMS", {"numQueries": 2, "reserved": 6}, "queries", 32, [96, 120, 120, 120, 120, 120]),
 ]
 CONSTANTS = [  # (output, head comment, name patterns)
     ("flags_nvos.h", "Flag words of the RM calls",
@@ -437,6 +448,9 @@ class Abi:
         for name, number, flags in LATER_CONTROLS:
             self.controls[name] = number
             lines.append(f"RM_CONTROL({name}, 0x{number:08x}, 0, {flags})")
+        for name, number, flags, _ in EARLIER_CONTROLS:
+            self.controls[name] = number
+            lines.append(f"RM_CONTROL({name}, 0x{number:08x}, 0, {flags})")
         lines[3:] = sorted(lines[3:], key=lambda line: int(line.split(", ")[1], 16))
         self.out["controls.def"] = "\n".join(lines) + "\n"
         lines = ["// Which struct of layout.def a control or an allocation carries; one without a row is bytes to us.",
@@ -448,6 +462,7 @@ class Abi:
             if name and row[1] not in seen_ids:
                 seen_ids.add(row[1])
                 lines.append(f"CONTROL_PARAMS({row[1]}, {name})")
+        lines += [f"CONTROL_PARAMS(0x{number:08x}, {struct})" for _, number, _, struct in EARLIER_CONTROLS]
         for row in load(self.dir, "rm-resource-list.tsv")[1]:
             name = self.laid_out_name(row[6])
             if name and row[0] in seen:
@@ -478,6 +493,13 @@ class Abi:
             for tag in tags:
                 entry = layouts[tag].setdefault(name, {"size": size, "fields": {}})
                 entry["fields"][field.replace("[]", "").replace("[0]", "")] = (offset, fsize)
+        for name, before, last, element, lengths in GROWN_LISTS:
+            for tag, length in zip(TAGS, lengths):
+                fields, at = {}, 0
+                for field, size in {**before, last: element * length}.items():
+                    fields[field] = (at, size)
+                    at += size
+                layouts[tag][name] = {"size": at, "fields": fields}
         differing = sorted(n for n in layouts["570.144"] if any(layouts[t].get(n) != layouts["570.144"][n] for t in TAGS))
         lines = ["// What differs between driver versions, as deltas along the tree of rm/versions.def.",
                  "//    STRUCT_BYTES(node, struct, bytes)   FIELD_AT(node, struct, field, offset, bytes)   FIELD_GONE(node, struct, field)",
@@ -510,6 +532,7 @@ class Abi:
                         cells[tag] = cell
             if macro == "CONTROL_BYTES":
                 lines += [f"CONTROL_BYTES({ident['570.144']}, 0x{number:08x}, kAbsent)" for _, number, _ in LATER_CONTROLS]
+                lines += [f"CONTROL_BYTES({ident['570.144']}, 0x{number:08x}, kAbsent)" for _, number, _, _ in EARLIER_CONTROLS]
             for number, cells in merged.items():
                 for tag, up in parent.items():
                     mine, theirs = cells.get(tag, ""), cells.get(up, "")

@@ -3,7 +3,7 @@
 //   u8 kind, u8 file, u16 argument bytes, u32 request number or flags, argument, u16 nested bytes, nested
 // The pointer field of an allocation and a control is filled with the nested block's address, unless kind's top bit is
 // set; with the next bit the nested block is as long as the struct that the class or control has, and a control or parent
-// of handle 0 is the client.
+// of handle 0, an owner of memory 0 and an exporter 0 are the client.
 #include <memory>
 #include <optional>
 
@@ -93,7 +93,15 @@ void play(Bench& bench, Input& input) {
                     if (control) size = rm::control_bytes(version, word_at(argument, 8));
                     if (size) nested.resize(std::min(*size, kBytesMax));
                     if ((alloc || control) && word_at(argument, 4) == 0) patch(4, process.client(), 4);
-                    if (word_at(argument, 0) == 0) patch(0, process.client(), 4);
+                    const bool memory = alloc && (word_at(argument, 12) == abi::NV01_MEMORY_LOCAL_USER ||
+                                                  word_at(argument, 12) == abi::NV01_MEMORY_SYSTEM);
+                    if (memory && nested.size() >= sizeof(u32) && word_at(nested, 0) == 0)
+                        abi::store(std::span<u8>(nested), process.client());
+                    if (escape == abi::NV_ESC_EXPORT_TO_DMABUF_FD) {
+                        if (word_at(argument, 4) == 0) patch(4, process.client(), 4);
+                    } else if (word_at(argument, 0) == 0) {
+                        patch(0, process.client(), 4);
+                    }
                 }
                 if (fix && (alloc || control)) {
                     patch(0, process.client(), 4);

@@ -34,12 +34,13 @@ void execute(const Options& options, Outcome& outcome) {
     }
     std::string text;
     for (const std::string& line : recorded.lines) text += line + "\n";
-    if (!options.lines.empty()) write_whole(options.lines, text);
     std::istringstream lines(text);
     std::unique_ptr<trace::Writer> writer;
     trace::ImportOptions import;
     import.chip = options.chip == "as-recorded" ? std::string() : options.chip;
     trace::import_json_lines("recording", lines, import, [&](const trace::Header& header) -> trace::Writer& {
+        check_driver_known(header, "the recording of " + options.command.front());
+        if (!options.lines.empty()) write_whole(options.lines, text);
         writer = std::make_unique<trace::Writer>(options.output, header);
         return *writer;
     });

@@ -16,6 +16,8 @@ namespace harness::trace {
 
 namespace {
 
+constexpr const char* kUnknown = "unknown";
+
 using nlohmann::json;
 
 constexpr std::size_t kMaxLineBytes = 64 << 20;
@@ -61,8 +63,8 @@ public:
                 if (retarget_alloc(*call, driver)) ++result_.retargeted;
     }
 
-    std::string chip = "unknown";
-    std::string driver = "unknown";
+    std::string chip = kUnknown;
+    std::string driver = kUnknown;
 
 private:
     [[noreturn]] void refuse(std::string_view why) const {
@@ -272,6 +274,12 @@ ImportResult import_json_lines(const std::string& name, std::istream& lines, con
     for (const Event& event : events) writer.add(event);
     writer.close({});
     return result;
+}
+
+void check_driver_known(const Header& header, const std::string& name) {
+    if (header.driver != kUnknown) return;
+    throw sim::HostError(name + " does not say which driver version answered it, so nothing can replay it: record on a host where NVIDIA's "
+                                "driver is loaded, a program that asks the driver its version, as every CUDA program does");
 }
 
 }  // namespace harness::trace

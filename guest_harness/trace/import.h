@@ -37,4 +37,7 @@ inline constexpr u64 kImportArgument = 0x7ffe'0000'0000;
 ImportResult import_json_lines(const std::string& name, std::istream& lines, const ImportOptions& options,
                                const std::function<Writer&(const Header&)>& open);
 
+// Throws HostError, with what to do about it, when the recording `name` does not say which driver answered: nothing can replay it.
+void check_driver_known(const Header& header, const std::string& name);
+
 }  // namespace harness::trace

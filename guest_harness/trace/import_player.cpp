@@ -8,6 +8,7 @@
 #include "guest_harness/engine_list.h"
 #include "guest_harness/trace/call_view.h"
 #include "guest_harness/trace/describe.h"
+#include "guest_harness/trace/import.h"
 #include "guest_harness/trace/translation.h"
 #include "rm/abi/all_structs.h"
 #include "rm/abi/base.h"
@@ -343,6 +344,7 @@ bool is_import(const Header& header) { return header.origin == "import"; }
 ImportOutcome play_import(const OpenTrace& open, const PlayOptions& options) {
     std::unique_ptr<Reader> reader = open();
     const Header header = reader->header();
+    check_driver_known(header, reader->name());
     MachineOptions machine_options = machine_for(header, options);
     // A recording says nothing of how the machine began, nor of time.
     machine_options.boot = MachineOptions{}.boot;
@@ -363,6 +365,7 @@ ImportOutcome play_import(const OpenTrace& open, const PlayOptions& options) {
 ImportOutcome play_import_on(const Platform& platform, const OpenTrace& open, const PlayOptions& options,
                              const std::function<bool()>& left_out) {
     std::unique_ptr<Reader> reader = open();
+    check_driver_known(reader->header(), reader->name());
     rm::VersionMatch version = rm::find_version(reader->header().driver);
     if (version.version == nullptr) throw sim::HostError("driver version " + reader->header().driver + ": " + version.text);
     ImportOutcome outcome = ImportPlayer(platform, *version.version, options, left_out).run(*reader);

@@ -6,6 +6,14 @@
 
 namespace rm::abi {
 
+struct NV0000_CTRL_OS_UNIX_CREATE_EXPORT_OBJECT_FD_PARAMS {
+    NvHandle hDevice;
+    NvU16 maxObjects;
+    NvU8 metadata[64];
+    NvS32 fd;
+};
+static_assert(sizeof(NV0000_CTRL_OS_UNIX_CREATE_EXPORT_OBJECT_FD_PARAMS) == 76);
+
 struct NV0000_CTRL_OS_UNIX_EXPORT_OBJECTS_TO_FD_PARAMS {
     NvS32 fd;
     NvHandle hDevice;
@@ -45,14 +53,6 @@ struct NV0000_CTRL_OS_UNIX_FLUSH_USER_CACHE_PARAMS {
     NvU64 internalOnly;
 };
 static_assert(sizeof(NV0000_CTRL_OS_UNIX_FLUSH_USER_CACHE_PARAMS) == 40);
-
-struct NV0000_CTRL_OS_UNIX_CREATE_EXPORT_OBJECT_FD_PARAMS {
-    NvHandle hDevice;
-    NvU16 maxObjects;
-    NvU8 metadata[64];
-    NvS32 fd;
-};
-static_assert(sizeof(NV0000_CTRL_OS_UNIX_CREATE_EXPORT_OBJECT_FD_PARAMS) == 76);
 
 struct NV0000_CTRL_OS_UNIX_GET_EXPORT_OBJECT_INFO_PARAMS {
     NvS32 fd;

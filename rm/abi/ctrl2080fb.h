@@ -30,6 +30,15 @@ struct NV2080_CTRL_FB_DRAM_ENCRYPTION_INFOROM_SUPPORT_PARAMS {
 };
 static_assert(sizeof(NV2080_CTRL_FB_DRAM_ENCRYPTION_INFOROM_SUPPORT_PARAMS) == 4);
 
+struct NV2080_CTRL_FB_FLUSH_GPU_CACHE_PARAMS {
+    NvU64 addressArray[500];
+    NvU32 addressArraySize;
+    NvU32 addressAlign;
+    NvU64 memBlockSizeBytes;
+    NvU32 flags;
+};
+static_assert(sizeof(NV2080_CTRL_FB_FLUSH_GPU_CACHE_PARAMS) == 4024);
+
 struct NV2080_CTRL_FB_DYNAMIC_OFFLINED_ADDRESS_INFO {
     NvU64 pageNumber;
     NvU8 source;
@@ -44,6 +53,156 @@ struct NV2080_CTRL_FB_GET_DYNAMIC_OFFLINED_PAGES_PARAMS {
     NvBool bMore;
 };
 static_assert(sizeof(NV2080_CTRL_FB_GET_DYNAMIC_OFFLINED_PAGES_PARAMS) == 1040);
+
+struct NV2080_CTRL_FB_FS_INFO_INVALID_QUERY_PARAMS {
+    NvU8 data[24];
+};
+static_assert(sizeof(NV2080_CTRL_FB_FS_INFO_INVALID_QUERY_PARAMS) == 24);
+
+struct NV2080_CTRL_FB_FS_INFO_FBP_MASK_PARAMS {
+    NvU32 swizzId;
+    NvU8 hole0[4];
+    NvU64 fbpEnMask;
+};
+static_assert(sizeof(NV2080_CTRL_FB_FS_INFO_FBP_MASK_PARAMS) == 16);
+
+struct NV2080_CTRL_FB_FS_INFO_LTC_MASK_PARAMS {
+    NvU32 fbpIndex;
+    NvU32 ltcEnMask;
+};
+static_assert(sizeof(NV2080_CTRL_FB_FS_INFO_LTC_MASK_PARAMS) == 8);
+
+struct NV2080_CTRL_FB_FS_INFO_LTS_MASK_PARAMS {
+    NvU32 fbpIndex;
+    NvU32 ltsEnMask;
+};
+static_assert(sizeof(NV2080_CTRL_FB_FS_INFO_LTS_MASK_PARAMS) == 8);
+
+struct NV2080_CTRL_FB_FS_INFO_FBPA_MASK_PARAMS {
+    NvU32 fbpIndex;
+    NvU32 fbpaEnMask;
+};
+static_assert(sizeof(NV2080_CTRL_FB_FS_INFO_FBPA_MASK_PARAMS) == 8);
+
+struct NV2080_CTRL_FB_FS_INFO_ROP_MASK_PARAMS {
+    NvU32 fbpIndex;
+    NvU32 ropEnMask;
+};
+static_assert(sizeof(NV2080_CTRL_FB_FS_INFO_ROP_MASK_PARAMS) == 8);
+
+struct NV2080_CTRL_FB_FS_INFO_PROFILER_MON_LTC_MASK_PARAMS {
+    NvU32 fbpIndex;
+    NvU32 swizzId;
+    NvU32 ltcEnMask;
+};
+static_assert(sizeof(NV2080_CTRL_FB_FS_INFO_PROFILER_MON_LTC_MASK_PARAMS) == 12);
+
+struct NV2080_CTRL_FB_FS_INFO_PROFILER_MON_LTS_MASK_PARAMS {
+    NvU32 fbpIndex;
+    NvU32 swizzId;
+    NvU32 ltsEnMask;
+};
+static_assert(sizeof(NV2080_CTRL_FB_FS_INFO_PROFILER_MON_LTS_MASK_PARAMS) == 12);
+
+struct NV2080_CTRL_FB_FS_INFO_PROFILER_MON_FBPA_MASK_PARAMS {
+    NvU32 fbpIndex;
+    NvU32 swizzId;
+    NvU32 fbpaEnMask;
+};
+static_assert(sizeof(NV2080_CTRL_FB_FS_INFO_PROFILER_MON_FBPA_MASK_PARAMS) == 12);
+
+struct NV2080_CTRL_FB_FS_INFO_PROFILER_MON_ROP_MASK_PARAMS {
+    NvU32 fbpIndex;
+    NvU32 swizzId;
+    NvU32 ropEnMask;
+};
+static_assert(sizeof(NV2080_CTRL_FB_FS_INFO_PROFILER_MON_ROP_MASK_PARAMS) == 12);
+
+struct NV2080_CTRL_FB_FS_INFO_PROFILER_MON_FBPA_SUBP_MASK_PARAMS {
+    NvU32 fbpIndex;
+    NvU32 swizzId;
+    NvU64 fbpaSubpEnMask;
+};
+static_assert(sizeof(NV2080_CTRL_FB_FS_INFO_PROFILER_MON_FBPA_SUBP_MASK_PARAMS) == 16);
+
+struct NV2080_CTRL_FB_FS_INFO_FBPA_SUBP_MASK_PARAMS {
+    NvU32 fbpIndex;
+    NvU32 fbpaSubpEnMask;
+};
+static_assert(sizeof(NV2080_CTRL_FB_FS_INFO_FBPA_SUBP_MASK_PARAMS) == 8);
+
+struct NV2080_CTRL_FB_FS_INFO_FBP_LOGICAL_MAP_PARAMS {
+    NvU32 fbpIndex;
+    NvU32 fbpLogicalIndex;
+};
+static_assert(sizeof(NV2080_CTRL_FB_FS_INFO_FBP_LOGICAL_MAP_PARAMS) == 8);
+
+struct NV2080_CTRL_SYSL2_FS_INFO_SYSLTC_MASK_PARAMS {
+    NvU32 sysIdx;
+    NvU32 sysl2LtcEnMask;
+};
+static_assert(sizeof(NV2080_CTRL_SYSL2_FS_INFO_SYSLTC_MASK_PARAMS) == 8);
+
+struct NV2080_CTRL_FB_FS_INFO_PAC_MASK_PARAMS {
+    NvU32 fbpIndex;
+    NvU32 pacEnMask;
+};
+static_assert(sizeof(NV2080_CTRL_FB_FS_INFO_PAC_MASK_PARAMS) == 8);
+
+struct NV2080_CTRL_FB_FS_INFO_LOGICAL_LTC_MASK_PARAMS {
+    NvU32 fbpIndex;
+    NvU8 hole0[4];
+    NvU64 logicalLtcEnMask;
+};
+static_assert(sizeof(NV2080_CTRL_FB_FS_INFO_LOGICAL_LTC_MASK_PARAMS) == 16);
+
+struct NV2080_CTRL_FB_FS_INFO_PROFILER_MON_LOGICAL_LTC_MASK_PARAMS {
+    NvU32 fbpIndex;
+    NvU32 swizzId;
+    NvU64 logicalLtcEnMask;
+};
+static_assert(sizeof(NV2080_CTRL_FB_FS_INFO_PROFILER_MON_LOGICAL_LTC_MASK_PARAMS) == 16);
+
+struct NV2080_CTRL_SYSL2_FS_INFO_SYSLTS_MASK_PARAMS {
+    NvU32 sysIdx;
+    NvU8 hole0[4];
+    NvU64 sysl2LtsEnMask;
+};
+static_assert(sizeof(NV2080_CTRL_SYSL2_FS_INFO_SYSLTS_MASK_PARAMS) == 16);
+
+struct NV2080_CTRL_FB_FS_INFO_QUERY {
+    NvU16 queryType;
+    NvU8 reserved[2];
+    NvU32 status;
+    union {
+        NV2080_CTRL_FB_FS_INFO_INVALID_QUERY_PARAMS inv;
+        NV2080_CTRL_FB_FS_INFO_FBP_MASK_PARAMS fbp;
+        NV2080_CTRL_FB_FS_INFO_LTC_MASK_PARAMS ltc;
+        NV2080_CTRL_FB_FS_INFO_LTS_MASK_PARAMS lts;
+        NV2080_CTRL_FB_FS_INFO_FBPA_MASK_PARAMS fbpa;
+        NV2080_CTRL_FB_FS_INFO_ROP_MASK_PARAMS rop;
+        NV2080_CTRL_FB_FS_INFO_PROFILER_MON_LTC_MASK_PARAMS dmLtc;
+        NV2080_CTRL_FB_FS_INFO_PROFILER_MON_LTS_MASK_PARAMS dmLts;
+        NV2080_CTRL_FB_FS_INFO_PROFILER_MON_FBPA_MASK_PARAMS dmFbpa;
+        NV2080_CTRL_FB_FS_INFO_PROFILER_MON_ROP_MASK_PARAMS dmRop;
+        NV2080_CTRL_FB_FS_INFO_PROFILER_MON_FBPA_SUBP_MASK_PARAMS dmFbpaSubp;
+        NV2080_CTRL_FB_FS_INFO_FBPA_SUBP_MASK_PARAMS fbpaSubp;
+        NV2080_CTRL_FB_FS_INFO_FBP_LOGICAL_MAP_PARAMS fbpLogicalMap;
+        NV2080_CTRL_SYSL2_FS_INFO_SYSLTC_MASK_PARAMS sysl2Ltc;
+        NV2080_CTRL_FB_FS_INFO_PAC_MASK_PARAMS pac;
+        NV2080_CTRL_FB_FS_INFO_LOGICAL_LTC_MASK_PARAMS logicalLtc;
+        NV2080_CTRL_FB_FS_INFO_PROFILER_MON_LOGICAL_LTC_MASK_PARAMS dmLogicalLtc;
+        NV2080_CTRL_SYSL2_FS_INFO_SYSLTS_MASK_PARAMS sysl2Lts;
+    } queryParams;
+};
+static_assert(sizeof(NV2080_CTRL_FB_FS_INFO_QUERY) == 32);
+
+struct NV2080_CTRL_FB_GET_FS_INFO_PARAMS {
+    NvU16 numQueries;
+    NvU8 reserved[6];
+    NV2080_CTRL_FB_FS_INFO_QUERY queries[120];
+};
+static_assert(sizeof(NV2080_CTRL_FB_GET_FS_INFO_PARAMS) == 3848);
 
 struct NV2080_CTRL_FB_GET_GPU_CACHE_INFO_PARAMS {
     NvU32 powerState;

@@ -330,4 +330,19 @@ struct NV2080_CTRL_GPU_INITIALIZE_CTX_PARAMS {
 };
 static_assert(sizeof(NV2080_CTRL_GPU_INITIALIZE_CTX_PARAMS) == 56);
 
+struct NV2080_CTRL_GPU_REG_OP {
+    NvU8 regOp;
+    NvU8 regType;
+    NvU8 regStatus;
+    NvU8 regQuad;
+    NvU32 regGroupMask;
+    NvU32 regSubGroupMask;
+    NvU32 regOffset;
+    NvU32 regValueHi;
+    NvU32 regValueLo;
+    NvU32 regAndNMaskHi;
+    NvU32 regAndNMaskLo;
+};
+static_assert(sizeof(NV2080_CTRL_GPU_REG_OP) == 32);
+
 }  // namespace rm::abi

@@ -65,7 +65,7 @@ Status ControlUnit::control(ControlCall& call) {
     if (type == "BinaryApi" || type == "BinaryApiPrivileged") return forward(call);
     if (RM_GSS_LEGACY_MASK::get(call.cmd) != 0 && below_device) return forward(call);
     if (is_deprecated(call.cmd)) return answer(call, handler_of(call.cmd));
-    if (!control_exported_by(call.cmd, type)) return unknown(call);
+    if (!control_exported_by(call.cmd, type)) return handler_of(call.cmd) == &ControlUnit::not_here ? not_here(call) : unknown(call);
     const ControlRow* row = abi::find_control(call.cmd);
     if (row == nullptr || !control_bytes(context_.version, call.cmd)) return unknown(call);
     if ((row->flags & RMCTRL_FLAGS_INTERNAL) != 0) {

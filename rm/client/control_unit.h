@@ -130,6 +130,14 @@ private:
     Status subdevice_pid_info(ControlCall& call);
     Status subdevice_load_samples(ControlCall& call);
     Status secure_none(ControlCall& call);
+    // control_profiler.cpp
+    Status subdevice_flush_cache(ControlCall& call);
+    Status subdevice_reg_ops(ControlCall& call);
+    Status profiler_reserve_hwpm(ControlCall& call);
+    Status profiler_alloc_stream(ControlCall& call);
+    Status profiler_free_stream(ControlCall& call);
+    Status profiler_bind(ControlCall& call);
+    Status profiler_unbind(ControlCall& call);
     // control_peer.cpp
     Status peer_register_va_space(ControlCall& call);
     Status peer_register_memory(ControlCall& call);

@@ -125,6 +125,7 @@ private:
     Status construct_subdevice(AllocCall& call);
     static Status construct_third_party(AllocCall& call);
     Status construct_debugger(AllocCall& call);
+    bool may_profile(const AllocCall& call) const;
     Status construct_profiler(AllocCall& call);
     Status construct_on_gsp(AllocCall& call);
     static u32 engine_of(const AllocCall& call, const ChannelData& channel);

@@ -146,6 +146,8 @@ Status Driver::construct(AllocCall& call) {
         {"KernelChannel", [](Driver& d, AllocCall& c) { return d.channels_.construct_channel(c); }},
         {"KernelSMDebuggerSession", [](Driver& d, AllocCall& c) { return d.construct_debugger(c); }},
         {"ProfilerDev", [](Driver& d, AllocCall& c) { return d.construct_profiler(c); }},
+        {"Profiler", [](Driver& d, AllocCall& c) { return d.may_profile(c) ? d.construct_on_gsp(c) : NV_ERR_INSUFFICIENT_PERMISSIONS; }},
+        {"MemoryFabric", [](Driver&, AllocCall&) { return Status{NV_ERR_NOT_SUPPORTED}; }},  // no fabric to have addresses in
         {"Event", [](Driver& d, AllocCall& c) { return d.events_.construct(c); }},
     };
     for (const Unit& unit : units)
@@ -233,13 +235,16 @@ Status Driver::construct_debugger(AllocCall& call) {
     return construct_on_gsp(call);
 }
 
-// Profiling is for administrators (NVreg_RestrictProfilingToAdminUsers, which is on unless told otherwise); the firmware is told what its
-// client may do (profilerDevConstruct).
-Status Driver::construct_profiler(AllocCall& call) {
-    if (!call.privileged) {
+// Profiling is for administrators (NVreg_RestrictProfilingToAdminUsers, which is on unless told otherwise).
+bool Driver::may_profile(const AllocCall& call) const {
+    if (!call.privileged)
         context_.note(fmt::format("driver: client 0x{:x} may not profile the device: NV_ERR_INSUFFICIENT_PERMISSIONS", call.client.handle));
-        return NV_ERR_INSUFFICIENT_PERMISSIONS;
-    }
+    return call.privileged;
+}
+
+// The firmware is told what its client may do (profilerDevConstruct).
+Status Driver::construct_profiler(AllocCall& call) {
+    if (!may_profile(call)) return NV_ERR_INSUFFICIENT_PERMISSIONS;
     Status status = construct_on_gsp(call);
     if (status != NV_OK) return status;
     std::vector<u8> bytes(control_bytes(version_, NVB0CC_CTRL_CMD_INTERNAL_PERMISSIONS_INIT).value_or(0));

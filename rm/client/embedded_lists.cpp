@@ -26,6 +26,7 @@ constexpr EmbeddedList kLists[] = {
     {abi::NV0080_CTRL_CMD_FIFO_GET_CHANNELLIST, "NV0080_CTRL_FIFO_GET_CHANNELLIST_PARAMS", "numChannels", "pChannelList", 4, Copied::In},
     {abi::NV0080_CTRL_CMD_GR_GET_INFO, "NV0080_CTRL_GR_GET_INFO_PARAMS", "grInfoListSize", "grInfoList", 8, Copied::In},
     {abi::NV2080_CTRL_CMD_GR_GET_INFO, "NV2080_CTRL_GR_GET_INFO_PARAMS", "grInfoListSize", "grInfoList", 8, Copied::In},
+    {abi::NV2080_CTRL_CMD_GPU_EXEC_REG_OPS, "NV2080_CTRL_GPU_EXEC_REG_OPS_PARAMS", "regOpCount", "regOps", 32, Copied::In},
     {abi::NV0080_CTRL_CMD_HOST_GET_CAPS, "NV0080_CTRL_HOST_GET_CAPS_PARAMS", "capsTblSize", "capsTbl", 1, Copied::OutOnly},
     {abi::NV0080_CTRL_CMD_FIFO_GET_CAPS, "NV0080_CTRL_FIFO_GET_CAPS_PARAMS", "capsTblSize", "capsTbl", 1, Copied::OutOnly},
     {abi::NV0080_CTRL_CMD_FB_GET_CAPS, "NV0080_CTRL_FB_GET_CAPS_PARAMS", "capsTblSize", "capsTbl", 1, Copied::OutOnly},

@@ -167,6 +167,13 @@ NV_STATUS Gsp::Impl::ctrl_timeslice(gsp::ControlCall& call) {
     return abi::NV_OK;
 }
 
+NV_STATUS Gsp::Impl::ctrl_get_timeslice(gsp::ControlCall& call) {
+    gsp::Tsg* group = group_of(call.object);
+    if (group == nullptr) return abi::NV_ERR_NOT_SUPPORTED;
+    abi::store(call.params, abi::NVA06C_CTRL_TIMESLICE_PARAMS{group->timeslice_us});
+    return abi::NV_OK;
+}
+
 NV_STATUS Gsp::Impl::ctrl_preempt(gsp::ControlCall& call) {
     gsp::Tsg* group = group_of(call.object);
     if (group == nullptr) return abi::NV_ERR_NOT_SUPPORTED;

@@ -102,6 +102,7 @@ void Gsp::Impl::on_reset() {
     heap_ = {};
     device_va_spaces_.clear();
     debuggers_.clear();
+    profilers_.clear();
     bar1_root_ = bar1_instance_ = bar2_root_ = bar2_instance_ = fault_tables_ = fault_buffer_ = 0;
     shadow_ = {};
     client_faults_.clear();
@@ -398,6 +399,7 @@ void Gsp::Impl::visit(sim::StateVisitor& visitor) {
     visitor.field("client_faults", client_faults_);
     visitor.field("device_va_spaces", device_va_spaces_);
     visitor.field("debuggers", debuggers_);
+    visitor.field("profilers", profilers_);
 }
 
 }  // namespace rm

@@ -103,6 +103,16 @@ struct Debugger {
     void visit(StateVisitor& visitor);
 };
 
+// What one profiler holds of the performance monitors.
+struct Profiler {
+    enum System : u32 { kHwpm, kSmpc, kPcSampler, kSystems };
+    bool has_context = false;  // made for a graphics context
+    u32 reserved = 0;          // bit per System
+    bool bound = false;
+    u32 power = 0;  // as controlMask of POWER_REQUEST_FEATURES: what it asked for and did not release
+    void visit(StateVisitor& visitor);
+};
+
 }  // namespace gsp
 
 struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
@@ -174,6 +184,7 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     abi::NV_STATUS allocate_va_space(gsp::AllocCall& call);
     abi::NV_STATUS allocate_engine_object(gsp::AllocCall& call);
     abi::NV_STATUS allocate_debugger(gsp::AllocCall& call);  // controls_debug.cpp
+    void allocate_profiler(gsp::AllocCall& call);            // controls_profiler.cpp
     abi::NV_STATUS free_objects(gsp::ObjectRef where);
     void release(gsp::ObjectRef where, const gsp::Object& object);
     // The VA space resource that a handle, or with handle 0 the device, stands for. 0: none.
@@ -182,8 +193,11 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     gsp::Tsg* group_of(gsp::ObjectRef where);
     gsp::Debugger* debugger_of(gsp::ObjectRef where);
     void resume(gsp::Debugger& debugger);
+    gsp::Profiler* profiler_of(gsp::ObjectRef where);
+    abi::NV_STATUS reserve(gsp::ObjectRef where, gsp::Profiler::System system);
+    abi::NV_STATUS release(gsp::ObjectRef where, gsp::Profiler::System system);
 
-    // controls.cpp, controls_chip, _debug, _fifo, _gr, _info and _rom. Handlers see parameters of exactly the right size.
+    // controls.cpp, controls_chip, _debug, _fifo, _gr, _info, _profiler and _rom. Handlers see parameters of exactly the right size.
     abi::NV_STATUS control(gsp::ControlCall& call);
     using ControlHandler = abi::NV_STATUS (Impl::*)(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_none(gsp::ControlCall& call);
@@ -210,6 +224,7 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     abi::NV_STATUS ctrl_schedule_channel(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_schedule_group(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_timeslice(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_get_timeslice(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_preempt(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_bind(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_stop_channel(gsp::ControlCall& call);
@@ -217,6 +232,21 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     abi::NV_STATUS ctrl_suspend_context(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_resume_context(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_bios_info(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_fb_fs_info(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_reserve_hwpm(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_release_hwpm(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_reserve_smpc(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_release_smpc(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_reserve_pc_sampler(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_release_pc_sampler(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_bind_pm(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_unbind_pm(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_max_pmas(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_pma_stream(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_no_pma_stream(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_pm_reg_ops(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_power_request(gsp::ControlCall& call);
+    abi::NV_STATUS ctrl_power_release(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_submit_token(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_disable_channels(gsp::ControlCall& call);
     abi::NV_STATUS ctrl_copy_server_pdes(gsp::ControlCall& call);
@@ -307,6 +337,7 @@ struct Gsp::Impl final : gpu::Firmware, sim::EventTarget {
     gsp::ShadowBuffer shadow_;
     std::vector<gsp::ClientFault> client_faults_;
     std::map<u32, gsp::Debugger> debuggers_;  // by resource
+    std::map<u32, gsp::Profiler> profilers_;  // by resource
     std::map<u32, u32> device_va_spaces_;  // device resource: its default VA space's resource
 };
 

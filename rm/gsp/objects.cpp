@@ -34,6 +34,7 @@ NV_STATUS Gsp::Impl::allocate(gsp::AllocCall& call) {
     else if (row.internal_class == "VaSpaceApi") status = allocate_va_space(call);
     else if (row.internal_class == "KernelGraphicsObject" || row.internal_class == "KernelCeContext") status = allocate_engine_object(call);
     else if (row.internal_class == "KernelSMDebuggerSession") status = allocate_debugger(call);
+    else if (row.internal_class == "Profiler" || row.internal_class == "ProfilerDev") allocate_profiler(call);
     else if (row.internal_class == "Device") call.resource = objects_.new_resource();
     if (status == abi::NV_OK) objects_.insert(call.object, call.parent, call.class_id, call.resource);
     return status;
@@ -181,6 +182,7 @@ void Gsp::Impl::release(ObjectRef where, const gsp::Object& object) {
         resume(debugger->second);
         debuggers_.erase(debugger);
     }
+    profilers_.erase(resource);
     auto group = fifo_.tsgs.find(resource);
     // A group that was duplicated may outlive its first handle, never its channels.
     if (group != fifo_.tsgs.end()) {

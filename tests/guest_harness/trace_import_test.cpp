@@ -114,3 +114,19 @@ TEST_CASE("trace import: mistakes carry the line number") {
 TEST_CASE("trace import: a file without line ends is refused before it fills the memory") {
     CHECK(error_of(std::string((64 << 20) + 2, '\0')).find("r.jsonl: line 1: the line is too long") != std::string::npos);
 }
+
+TEST_CASE("trace import: a recording that no driver answered says what to do, where one is needed") {
+    const Imported imported = import_text("{\"kind\":\"step\",\"after\":\"start\"}\n");
+    CHECK(imported.trace.header.driver == "unknown");
+    std::string error;
+    try {
+        check_driver_known(imported.trace.header, "r.trace");
+    } catch (const sim::HostError& refusal) {
+        error = refusal.what();
+    }
+    CHECK(error.find("r.trace does not say which driver version answered it") == 0);
+    CHECK(error.find("record on a host where NVIDIA's driver is loaded") != std::string::npos);
+    Header known;
+    known.driver = "570.144";
+    CHECK_NOTHROW(check_driver_known(known, "r.trace"));
+}

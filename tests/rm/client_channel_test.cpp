@@ -228,6 +228,29 @@ TEST_CASE("a compute channel comes up with its classes") {
     });
 }
 
+TEST_CASE("a channel told its objects' classes by a second number, too, until 555") {
+    for (const char* driver : {"535.183.01", "550.144.03", "560.35.03", "570.144"}) {
+        CAPTURE(driver);
+        harness::MachineOptions options;
+        options.driver = driver;
+        Fixture bench(options);
+        bench.run([&] {
+            bench.bring_up();
+            Client client(bench);
+            client.set_up(abi::NV2080_ENGINE_TYPE_GR0);
+            abi::NV_GR_ALLOCATION_PARAMETERS gr{};
+            CHECK(bench.alloc_with(kChannel, kCompute, abi::TURING_COMPUTE_A, gr) == abi::NV_OK);
+            abi::NV906F_CTRL_GET_CLASS_ENGINEID_PARAMS engine{};
+            engine.hObject = kCompute;
+            const bool there = options.driver < "555";
+            CHECK(bench.control_with(kChannel, abi::NVC36F_CTRL_GET_CLASS_ENGINEID, engine) ==
+                  (there ? abi::NV_OK : abi::NV_ERR_NOT_SUPPORTED));
+            CHECK(engine.classID == (there ? abi::TURING_COMPUTE_A : 0));
+            CHECK(engine.engineID == (there ? abi::NV2080_ENGINE_TYPE_GR0 : 0));
+        });
+    }
+}
+
 TEST_CASE("a copy from an unmapped address kills the channel: Xid, notifier, event") {
     Fixture bench;
     bench.run([&] {
