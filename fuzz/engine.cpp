@@ -1,14 +1,10 @@
 // The one entry that libFuzzer and AFL++ call. TU104SIM_FUZZ_TARGET names the target: a macro in a program for one
 // target, a variable of the environment in the program for any (fuzz_any).
-#include <array>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <vector>
 
 #include "fuzz/mutate.h"
 #include "fuzz/target.h"
+#include "fuzz/warm_up.h"
 
 namespace {
 
@@ -25,28 +21,8 @@ const fuzz::Target& target() {
 
 }  // namespace
 
-// Boots what is booted once, and passes through what is made at its first use, before the engine looks at what code an
-// input reaches: else the first inputs reach more than they do the next time. TU104SIM_FUZZ_WARM_UP, when it is there,
-// names a folder whose files are run for that, too.
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-    constexpr std::size_t kBytesMax = 1024;
-    constexpr sim::u64 kInputs = 256;
-    std::array<sim::u8, kBytesMax> input{};
-    target().run({});
-    std::size_t size = 0;
-    for (sim::u64 seed = 0; seed < kInputs; ++seed) {
-        size = fuzz::mutate(target(), input.data(), size, input.size(), seed);
-        target().run({input.data(), size});
-    }
-    const char* const folder = std::getenv("TU104SIM_FUZZ_WARM_UP");
-    if (folder == nullptr) return 0;
-    std::error_code error;
-    for (int round = 0; round < 3; ++round)
-        for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-            std::ifstream in(entry.path(), std::ios::binary);
-            const std::vector<char> bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-            target().run({reinterpret_cast<const sim::u8*>(bytes.data()), bytes.size()});
-        }
+    fuzz::warm_up(target());
     return 0;
 }
 

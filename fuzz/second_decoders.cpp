@@ -28,6 +28,7 @@ constexpr HeaderForm kForms[] = {
 
 std::vector<PlainMethod> decode_methods(std::span<const u32> words) {
     std::vector<PlainMethod> methods;
+    methods.reserve(words.size());
     for (u32 at = 0; at < words.size(); ++at) {
         const u32 header = words[at];
         for (const HeaderForm& form : kForms) {

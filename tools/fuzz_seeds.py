@@ -170,7 +170,12 @@ def every_kind(texts):
             kind = event.split()[0], *re.findall(r'kind: "\w+"|unfinished|extents', event)[:3]
             if kind not in shortest or len(event) < len(shortest[kind]):
                 shortest[kind] = event
-    return "\nevent {".join([texts[1].split("\nevent {")[0], *(shortest[kind] for kind in sorted(shortest))]) + "\n"
+    # In the order in which they ended, as a trace has them: a reader refuses any other.
+    def end(kind):
+        return int((re.findall(r"\b(?:end|time): (\d+)", shortest[kind]) or ["0"])[0])
+
+    kinds = sorted(shortest, key=lambda kind: (end(kind), kind))
+    return "\nevent {".join([texts[1].split("\nevent {")[0], *(shortest[kind] for kind in kinds)]) + "\n"
 
 
 def method_words():

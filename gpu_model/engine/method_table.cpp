@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/number_text.h"
+
 namespace gpu {
 
 namespace {
@@ -62,19 +64,28 @@ std::string MethodTable::method_name(u32 offset) const {
 }
 
 std::string MethodTable::describe(u32 offset, u32 data) const {
-    std::string text = method_name(offset);
-    std::optional<MethodRef> ref = find(offset);
-    if (!ref) return fmt::format("{} 0x{:x}", text, data);
+    const std::optional<MethodRef> ref = find(offset);
+    if (!ref) return fmt::format("{} 0x{:x}", method_name(offset), data);
+    constexpr std::size_t kUsualBytes = 120;  // in one allocation: these texts are most of the time of reading a pushbuffer
+    std::string text;
+    text.reserve(kUsualBytes);
+    text += rows_[ref->row].name;
+    if (rows_[ref->row].second > 1) {
+        text += '(';
+        sim::append_number(text, ref->array_index);
+        text += ')';
+    }
     for (std::size_t i = ref->row + 1; i < rows_.size() && rows_[i].kind != MethodDef::Kind::Method; ++i) {
         if (rows_[i].kind != MethodDef::Kind::Field) continue;
-        u64 value = sim::extract_bits(data, rows_[i].first, rows_[i].second);
-        std::string shown = fmt::format("0x{:x}", value);
-        for (std::size_t v = i + 1; v < rows_.size() && rows_[v].kind == MethodDef::Kind::Value; ++v) {
-            if (rows_[v].first != value) continue;
-            shown = rows_[v].name;
-            break;
-        }
-        text += fmt::format(" {}={}", rows_[i].name, shown);
+        const u64 value = sim::extract_bits(data, rows_[i].first, rows_[i].second);
+        text += ' ';
+        text += rows_[i].name;
+        text += '=';
+        std::size_t v = i + 1;
+        const auto is_value = [&] { return v < rows_.size() && rows_[v].kind == MethodDef::Kind::Value; };
+        while (is_value() && rows_[v].first != value) ++v;
+        if (is_value()) text += rows_[v].name;
+        else sim::append_hex(text, value);
     }
     return text;
 }

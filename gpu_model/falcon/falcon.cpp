@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "gpu_model/signed_image.h"
@@ -20,6 +21,24 @@ using AINCR = NV_PFALCON_FALCON_DMEMC_AINCR;
 // What the firmware's own start-up routes to the host once the RISC-V core runs.
 constexpr u32 kRoutedToHost =
     static_cast<u32>(NV_PFALCON_FALCON_IRQSTAT_HALT::kMask | NV_PFALCON_FALCON_IRQSTAT_SWGEN0::kMask);
+
+// The blocks as one run of words, for an undo, which compares them after each input of a fuzzer.
+template <typename Blocks>
+void visit_blocks_in_place(sim::StateVisitor& visitor, Blocks& blocks) {
+    using TAG = sim::Field<31, 0>;
+    using WRITTEN = sim::Field<32, 32>;
+    using SECURE = sim::Field<33, 33>;
+    std::array<u64, std::tuple_size_v<Blocks>> words{};
+    for (std::size_t i = 0; i < words.size(); ++i)
+        words[i] = blocks[i].tag | WRITTEN::make<u64>(blocks[i].written) | SECURE::make<u64>(blocks[i].secure);
+    visitor.raw_field(words.data(), sizeof words);
+    if (!visitor.loading()) return;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        blocks[i].tag = static_cast<u32>(TAG::get(words[i]));
+        blocks[i].written = WRITTEN::get(words[i]) != 0;
+        blocks[i].secure = SECURE::get(words[i]) != 0;
+    }
+}
 
 }  // namespace
 
@@ -207,7 +226,8 @@ void Falcon::visit(sim::StateVisitor& visitor) {
     visitor.field("imem_ports", imem_ports_);
     visitor.field("dmem_ports", dmem_ports_);
     visitor.field("imem_tags", imem_tags_);
-    visitor.field("blocks", blocks_);
+    if (visitor.in_place()) visit_blocks_in_place(visitor, blocks_);
+    else visitor.field("blocks", blocks_);
     visitor.field("imem", imem_);
     visitor.field("dmem", dmem_);
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "sim/check.h"
@@ -49,6 +50,19 @@ std::string unknown_key(sim::Kernel& kernel, u32 offset) {
         return fmt::format("register 0x{:08x} {}", offset, register_block_place(offset));
     u32 page = offset / kListPageBytes * kListPageBytes;
     return fmt::format("registers of page 0x{:08x} {}", page, register_block_place(page));
+}
+
+// All words in pieces, for an undo, which compares them after each input of a fuzzer.
+template <typename Words>
+void visit_words_in_place(sim::StateVisitor& visitor, Words& words) {
+    std::array<u32, 256> piece{};
+    for (std::size_t first = 0; first < words.size(); first += piece.size()) {
+        const std::size_t count = std::min(piece.size(), words.size() - first);
+        for (std::size_t i = 0; i < count; ++i) piece[i] = words[first + i].value;
+        visitor.raw_field(piece.data(), count * sizeof piece[0]);
+        if (!visitor.loading()) continue;
+        for (std::size_t i = 0; i < count; ++i) words[first + i].value = piece[i];
+    }
 }
 
 }  // namespace
@@ -166,10 +180,11 @@ void RegBlock::reset() {
 }
 
 void RegBlock::visit(sim::StateVisitor& visitor) {
+    if (visitor.in_place()) return visit_words_in_place(visitor, words_);
     for (Word& word : words_) {
         const RegRow& row = rows_[word.row].row;
         if (row.access == RegAccess::HW || row.access == RegAccess::WO) continue;
-        if (row.count == 1 || visitor.in_place()) visitor.field(row.name, word.value);  // names cost time
+        if (row.count == 1) visitor.field(row.name, word.value);  // names cost time
         else visitor.field(fmt::format("{}({})", row.name, word.index), word.value);
     }
 }

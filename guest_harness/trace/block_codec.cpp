@@ -24,8 +24,6 @@ sim::Digest128 get_digest(const pb::Digest& proto) { return {proto.low(), proto.
 i64 delta(u64 value, u64 base) { return static_cast<i64>(value - base); }
 u64 apply(u64 base, i64 step) { return base + static_cast<u64>(step); }
 
-std::string as_string(std::span<const u8> bytes) { return {bytes.begin(), bytes.end()}; }
-
 bool access_size_ok(u32 bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8; }
 
 }  // namespace
@@ -102,15 +100,15 @@ Closing closing_from_proto(const pb::Closing& proto) {
 
 void BlockEncoder::add(const Event& event) {
     u32 kind = static_cast<u32>(event.index());
-    int runs = block_.order_kind_size();
-    if (runs > 0 && block_.order_kind(runs - 1) == kind) {
-        block_.set_order_count(runs - 1, block_.order_count(runs - 1) + 1);
+    int runs = block_->order_kind_size();
+    if (runs > 0 && block_->order_kind(runs - 1) == kind) {
+        block_->set_order_count(runs - 1, block_->order_count(runs - 1) + 1);
     } else {
-        block_.add_order_kind(kind);
-        block_.add_order_count(1);
+        block_->add_order_kind(kind);
+        block_->add_order_count(1);
     }
     u64 begin = begin_time(event).ps;
-    block_.add_begin_delta(delta(begin, previous_begin_));
+    block_->add_begin_delta(delta(begin, previous_begin_));
     previous_begin_ = begin;
     ++events_;
     bytes_ += kEventOverhead;
@@ -118,27 +116,27 @@ void BlockEncoder::add(const Event& event) {
 }
 
 std::string BlockEncoder::finish(const sim::Digest128& chain) {
-    set_digest(*block_.mutable_chain(), chain);
+    set_digest(*block_->mutable_chain(), chain);
     std::string out;
     {
         google::protobuf::io::StringOutputStream stream(&out);
         google::protobuf::io::CodedOutputStream coded(&stream);
         coded.SetSerializationDeterministic(true);
-        block_.SerializeToCodedStream(&coded);
+        block_->SerializeToCodedStream(&coded);
     }
-    block_.Clear();
+    block_.clear();
     events_ = bytes_ = previous_begin_ = store_end_ = mmio_address_ = poll_address_ = 0;
     return out;
 }
 
 void BlockEncoder::put(const CallRecord& call) {
-    pb::Call& out = *block_.add_calls();
+    pb::Call& out = *block_->add_calls();
     out.set_kind(static_cast<u32>(call.kind));
     out.set_duration(call.end.ps - call.begin.ps);
     out.set_pid(call.pid);
     out.set_tid(call.tid);
     out.set_fd(call.fd);
-    out.set_path(call.path);
+    if (!call.path.empty()) out.set_path(call.path);
     out.set_request(call.request);
     out.set_argument(call.argument);
     out.set_length(call.length);
@@ -155,7 +153,7 @@ void BlockEncoder::put(const CallRecord& call) {
         a.set_address(access.address);
         a.set_bytes(access.bytes);
         if (access.data.size() >= kInlineBytes) a.set_blob(blob_number_(access.data));
-        else a.set_data(as_string(access.data));
+        else if (!access.data.empty()) a.set_data(access.data.data(), access.data.size());
         bytes_ += 48 + kInlineBytes;
     }
     out.set_mapping_error(call.mapping.error);
@@ -171,7 +169,7 @@ void BlockEncoder::put(const CallRecord& call) {
 }
 
 void BlockEncoder::put(const StoreBatch& batch) {
-    pb::StoreColumns& out = *block_.mutable_stores();
+    pb::StoreColumns& out = *block_->mutable_stores();
     out.add_batch_stores(static_cast<u32>(batch.stores.size()));
     for (const StoreBatch::Store& store : batch.stores) {
         out.add_address_delta(delta(store.address, store_end_));
@@ -189,7 +187,7 @@ void BlockEncoder::put(const StoreBatch& batch) {
 }
 
 void BlockEncoder::put(const MmioRecord& access) {
-    pb::MmioColumns& out = *block_.mutable_mmio();
+    pb::MmioColumns& out = *block_->mutable_mmio();
     out.add_address_delta(delta(access.address, mmio_address_));
     mmio_address_ = access.address;
     out.add_shape(access.bytes + (access.store ? kStoreFlag : 0));
@@ -197,7 +195,7 @@ void BlockEncoder::put(const MmioRecord& access) {
 }
 
 void BlockEncoder::put(const PollRecord& poll) {
-    pb::PollColumns& out = *block_.mutable_polls();
+    pb::PollColumns& out = *block_->mutable_polls();
     out.add_address_delta(delta(poll.address, poll_address_));
     poll_address_ = poll.address;
     out.add_bytes(poll.bytes);
@@ -208,16 +206,16 @@ void BlockEncoder::put(const PollRecord& poll) {
 }
 
 void BlockEncoder::put(const Checkpoint& checkpoint) {
-    set_digest(*block_.add_checkpoints()->mutable_memory(), checkpoint.memory);
+    set_digest(*block_->add_checkpoints()->mutable_memory(), checkpoint.memory);
 }
 
 void BlockEncoder::put(const Step& step) {
-    block_.add_steps(step.after);
+    block_->add_steps(step.after);
     bytes_ += step.after.size();
 }
 
 void BlockEncoder::put(const Submit& submit) {
-    pb::Submit& out = *block_.add_submits();
+    pb::Submit& out = *block_->add_submits();
     out.set_step(submit.step);
     out.set_channel(submit.channel);
     out.set_channel_class(submit.channel_class);
@@ -236,27 +234,28 @@ void BlockEncoder::put(const Submit& submit) {
 // ---- decoder ----
 
 std::optional<std::string> BlockDecoder::open(const std::string& bytes) {
-    if (!block_.ParseFromString(bytes)) return "the event block is not a valid message";
-    if (block_.order_kind_size() != block_.order_count_size()) return "the order columns differ in length";
+    block_.clear();
+    if (!block_->ParseFromString(bytes)) return "the event block is not a valid message";
+    if (block_->order_kind_size() != block_->order_count_size()) return "the order columns differ in length";
     u64 per_kind[kEventKinds] = {};
     events_ = 0;
-    for (int i = 0; i < block_.order_kind_size(); ++i) {
-        u32 kind = block_.order_kind(i);
+    for (int i = 0; i < block_->order_kind_size(); ++i) {
+        u32 kind = block_->order_kind(i);
         if (kind >= kEventKinds) return fmt::format("event kind {} is unknown", kind);
-        if (block_.order_count(i) == 0) return "an order run is empty";
-        per_kind[kind] += block_.order_count(i);
-        events_ += block_.order_count(i);
+        if (block_->order_count(i) == 0) return "an order run is empty";
+        per_kind[kind] += block_->order_count(i);
+        events_ += block_->order_count(i);
     }
     if (events_ == 0) return "the event block is empty";
     auto size = [](int n) { return static_cast<u64>(n); };
-    if (size(block_.begin_delta_size()) != events_) return "the time column does not fit the number of events";
-    const pb::StoreColumns& stores = block_.stores();
-    const pb::MmioColumns& mmio = block_.mmio();
-    const pb::PollColumns& polls = block_.polls();
-    const u64 held[kEventKinds] = {size(block_.calls_size()),       size(stores.batch_stores_size()),
+    if (size(block_->begin_delta_size()) != events_) return "the time column does not fit the number of events";
+    const pb::StoreColumns& stores = block_->stores();
+    const pb::MmioColumns& mmio = block_->mmio();
+    const pb::PollColumns& polls = block_->polls();
+    const u64 held[kEventKinds] = {size(block_->calls_size()),       size(stores.batch_stores_size()),
                                    size(mmio.value_size()),         size(polls.new_value_size()),
-                                   size(block_.checkpoints_size()), size(block_.steps_size()),
-                                   size(block_.submits_size())};
+                                   size(block_->checkpoints_size()), size(block_->steps_size()),
+                                   size(block_->submits_size())};
     for (u32 kind = 0; kind < kEventKinds; ++kind)
         if (held[kind] != per_kind[kind])
             return fmt::format("{} {} events are announced and {} stored", per_kind[kind],
@@ -282,10 +281,10 @@ std::optional<std::string> BlockDecoder::open(const std::string& bytes) {
 }
 
 std::optional<std::string> BlockDecoder::next(Event& event) {
-    if (run_left_ == 0) run_left_ = block_.order_count(run_);
-    auto kind = static_cast<EventKind>(block_.order_kind(run_));
+    if (run_left_ == 0) run_left_ = block_->order_count(run_);
+    auto kind = static_cast<EventKind>(block_->order_kind(run_));
     if (--run_left_ == 0) ++run_;
-    begin_ = apply(begin_, block_.begin_delta(static_cast<int>(delivered_)));
+    begin_ = apply(begin_, block_->begin_delta(static_cast<int>(delivered_)));
     ++delivered_;
     budget_ = Limits::kEventPayloadBytes;
     switch (kind) {
@@ -295,7 +294,7 @@ std::optional<std::string> BlockDecoder::next(Event& event) {
         case EventKind::Poll: return get(event.emplace<PollRecord>());
         case EventKind::Checkpoint: return get(event.emplace<Checkpoint>());
         case EventKind::Step: {
-            event = Step{block_.steps(taken_[static_cast<u32>(kind)]++)};
+            event = Step{block_->steps(taken_[static_cast<u32>(kind)]++)};
             return begin_ == 0 ? std::nullopt : std::optional<std::string>("a step has a time");
         }
         case EventKind::Submit: return get(event.emplace<Submit>());
@@ -303,7 +302,7 @@ std::optional<std::string> BlockDecoder::next(Event& event) {
     return "the event kind is unknown";
 }
 
-sim::Digest128 BlockDecoder::chain() const { return get_digest(block_.chain()); }
+sim::Digest128 BlockDecoder::chain() const { return get_digest(block_->chain()); }
 
 std::optional<std::string> BlockDecoder::payload(u32 number, const std::string& data, std::vector<u8>& out) {
     const std::string* source = &data;
@@ -319,7 +318,7 @@ std::optional<std::string> BlockDecoder::payload(u32 number, const std::string& 
 }
 
 std::optional<std::string> BlockDecoder::get(CallRecord& call) {
-    const pb::Call& in = block_.calls(taken_[static_cast<u32>(EventKind::Call)]++);
+    const pb::Call& in = block_->calls(taken_[static_cast<u32>(EventKind::Call)]++);
     if (in.kind() > static_cast<u32>(CallRecord::Kind::Exit)) return fmt::format("call kind {} is unknown", in.kind());
     if (in.mapping_caching() > static_cast<u32>(rm::Caching::WriteBack))
         return fmt::format("caching {} is unknown", in.mapping_caching());
@@ -361,7 +360,7 @@ std::optional<std::string> BlockDecoder::get(CallRecord& call) {
 }
 
 std::optional<std::string> BlockDecoder::get(StoreBatch& batch) {
-    const pb::StoreColumns& in = block_.stores();
+    const pb::StoreColumns& in = block_->stores();
     u32 count = in.batch_stores(taken_[static_cast<u32>(EventKind::Stores)]++);
     batch.time = {begin_};
     for (u32 i = 0; i < count; ++i, ++store_) {
@@ -377,7 +376,7 @@ std::optional<std::string> BlockDecoder::get(StoreBatch& batch) {
 }
 
 std::optional<std::string> BlockDecoder::get(MmioRecord& access) {
-    const pb::MmioColumns& in = block_.mmio();
+    const pb::MmioColumns& in = block_->mmio();
     int i = taken_[static_cast<u32>(EventKind::Mmio)]++;
     access.time = {begin_};
     mmio_address_ = access.address = apply(mmio_address_, in.address_delta(i));
@@ -390,7 +389,7 @@ std::optional<std::string> BlockDecoder::get(MmioRecord& access) {
 }
 
 std::optional<std::string> BlockDecoder::get(PollRecord& poll) {
-    const pb::PollColumns& in = block_.polls();
+    const pb::PollColumns& in = block_->polls();
     int i = taken_[static_cast<u32>(EventKind::Poll)]++;
     poll.begin = {begin_};
     poll.end = {begin_ + in.duration(i)};
@@ -406,12 +405,12 @@ std::optional<std::string> BlockDecoder::get(PollRecord& poll) {
 
 std::optional<std::string> BlockDecoder::get(Checkpoint& checkpoint) {
     checkpoint.time = {begin_};
-    checkpoint.memory = get_digest(block_.checkpoints(taken_[static_cast<u32>(EventKind::Checkpoint)]++).memory());
+    checkpoint.memory = get_digest(block_->checkpoints(taken_[static_cast<u32>(EventKind::Checkpoint)]++).memory());
     return std::nullopt;
 }
 
 std::optional<std::string> BlockDecoder::get(Submit& submit) {
-    const pb::Submit& in = block_.submits(taken_[static_cast<u32>(EventKind::Submit)]++);
+    const pb::Submit& in = block_->submits(taken_[static_cast<u32>(EventKind::Submit)]++);
     if (begin_ != 0) return "a submit has a time";
     submit.step = in.step();
     submit.channel = in.channel();

@@ -1,6 +1,8 @@
 // Events to and from the EventBlock message: columns, deltas, inline payloads and blob numbers. Used by container.cpp only.
 #pragma once
 
+#include <google/protobuf/arena.h>
+
 #include <functional>
 #include <optional>
 #include <string>
@@ -20,6 +22,24 @@ Closing closing_from_proto(const pb::Closing& proto);
 
 // Payloads shorter than this stand inline: a blob number and its table entry cost about as much.
 inline constexpr std::size_t kInlineBytes = 32;
+
+// A block's message on an arena of its own: it has thousands of parts, which come and go together.
+class BlockMessage {
+public:
+    BlockMessage() { clear(); }
+    BlockMessage(const BlockMessage&) = delete;
+    BlockMessage& operator=(const BlockMessage&) = delete;
+    pb::EventBlock& operator*() const { return *block_; }
+    pb::EventBlock* operator->() const { return block_; }
+    void clear() {
+        arena_.Reset();
+        block_ = google::protobuf::Arena::CreateMessage<pb::EventBlock>(&arena_);
+    }
+
+private:
+    google::protobuf::Arena arena_;
+    pb::EventBlock* block_ = nullptr;
+};
 
 class BlockEncoder {
 public:
@@ -44,7 +64,7 @@ private:
     void put(const Submit& submit);
 
     BlobNumber blob_number_;
-    pb::EventBlock block_;
+    BlockMessage block_;
     u64 events_ = 0;
     u64 bytes_ = 0;
     u64 previous_begin_ = 0;
@@ -62,7 +82,8 @@ public:
 
     // The reason when the message is refused. Checks every column length before any event is delivered.
     std::optional<std::string> open(const std::string& bytes);
-    bool at_end() const { return delivered_ == events_; }
+    bool at_end() const { return left() == 0; }
+    u64 left() const { return events_ - delivered_; }
     // Precondition: !at_end().
     std::optional<std::string> next(Event& event);
     sim::Digest128 chain() const;
@@ -77,7 +98,7 @@ private:
     std::optional<std::string> payload(u32 number, const std::string& data, std::vector<u8>& out);
 
     Blob blob_;
-    pb::EventBlock block_;
+    BlockMessage block_;
     u64 events_ = 0;
     u64 delivered_ = 0;
     int run_ = 0;

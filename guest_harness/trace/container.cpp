@@ -327,12 +327,18 @@ const Closing* Reader::closing() const { return impl_->closing ? &*impl_->closin
 u64 Reader::count() const { return impl_->count; }
 const sim::Digest128& Reader::chain() const { return impl_->chain; }
 u64 Reader::offset() const { return impl_->frame_offset; }
+u64 Reader::at_hand() const { return impl_->block_open ? impl_->decoder.left() : 0; }
 
 Trace read_all(Reader& reader) {
     Trace out;
     out.header = reader.header();
     Event event;
-    while (reader.next(event)) out.events.push_back(std::move(event));
+    constexpr u64 kReservedMax = 1024;
+    while (reader.next(event)) {
+        if (out.events.size() == out.events.capacity())  // for what is at hand, which a damaged file may only announce
+            out.events.reserve(std::max(out.events.size() + 1 + std::min(reader.at_hand(), kReservedMax), 2 * out.events.size()));
+        out.events.push_back(std::move(event));
+    }
     if (const Closing* closing = reader.closing()) {
         out.complete = true;
         out.closing = *closing;

@@ -72,6 +72,8 @@ public:
     u64 count() const;
     const sim::Digest128& chain() const;
     u64 offset() const;
+    // Events of the block that is open now which are still to come.
+    u64 at_hand() const;
 
 private:
     struct Impl;

@@ -44,9 +44,8 @@ u32 load_u32(const char* bytes) {
 u64 checksum(const std::string& stored) { return XXH3_64bits(stored.data(), stored.size()); }
 
 std::string make_frame(u32 kind, const std::string& raw) {
-    std::string stored = raw;
+    std::string stored = kind == kHead ? raw : std::string(ZSTD_compressBound(raw.size()), '\0');
     if (kind != kHead) {
-        stored.assign(ZSTD_compressBound(raw.size()), '\0');
         std::size_t bytes =
             ZSTD_compressCCtx(packer(), stored.data(), stored.size(), raw.data(), raw.size(), kZstdLevel);
         SIM_CHECK(ZSTD_isError(bytes) == 0, raw.size());

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "gpu_model/engine/hopper/hopper_methods.h"
 #include "guest_harness/trace/names.h"
+#include "sim/number_text.h"
 
 namespace harness::trace {
 
@@ -50,6 +52,20 @@ struct Run {
     std::string text;
 };
 
+// "INC_METHOD 3 subch 4", or without the count.
+std::string header_text(std::string_view name, const Run& run) {
+    std::string text;
+    text.reserve(48);
+    text += name;
+    if (!run.immediate) {
+        text += ' ';
+        sim::append_number(text, run.count);
+    }
+    text += " subch ";
+    sim::append_number(text, run.subchannel);
+    return text;
+}
+
 Run parse_header(u32 word) {
     Run run;
     run.subchannel = METHOD_SUBCHANNEL::get(word);
@@ -58,19 +74,19 @@ Run parse_header(u32 word) {
     switch (SEC_OP::get(word)) {
         case INC_METHOD:
             run.increments = run.count;
-            run.text = fmt::format("INC_METHOD {} subch {}", run.count, run.subchannel);
+            run.text = header_text("INC_METHOD", run);
             return run;
         case NON_INC_METHOD:
-            run.text = fmt::format("NON_INC_METHOD {} subch {}", run.count, run.subchannel);
+            run.text = header_text("NON_INC_METHOD", run);
             return run;
         case ONE_INC:
             run.increments = 1;
-            run.text = fmt::format("ONE_INC {} subch {}", run.count, run.subchannel);
+            run.text = header_text("ONE_INC", run);
             return run;
         case IMMD_DATA_METHOD:
             run.immediate = true;
             run.count = 1;
-            run.text = fmt::format("IMMD_DATA_METHOD subch {}", run.subchannel);
+            run.text = header_text("IMMD_DATA_METHOD", run);
             return run;
         case GRP0_USE_TERT:
             if (TERT_OP::get(word) != GRP0_INC_METHOD) {
@@ -85,13 +101,13 @@ Run parse_header(u32 word) {
             run.method = METHOD_ADDRESS_OLD::get(word) * kWordBytes;
             run.count = METHOD_COUNT_OLD::get(word);
             run.increments = run.count;
-            run.text = fmt::format("GRP0_INC_METHOD {} subch {}", run.count, run.subchannel);
+            run.text = header_text("GRP0_INC_METHOD", run);
             return run;
         case GRP2_USE_TERT:
             run.method = METHOD_ADDRESS_OLD::get(word) * kWordBytes;
             run.count = METHOD_COUNT_OLD::get(word);
             run.valid = TERT_OP::get(word) == kGrp2NonIncMethod;
-            run.text = fmt::format("GRP2_NON_INC_METHOD {} subch {}", run.count, run.subchannel);
+            run.text = header_text("GRP2_NON_INC_METHOD", run);
             break;
         case END_PB_SEGMENT:
             run.count = 0;
@@ -113,7 +129,7 @@ bool PushbufferDecoder::decode(std::span<const u32> words, const Sink& sink) {
     for (std::size_t at = 0; at < words.size();) {
         u32 header = words[at];
         Run run = parse_header(header);
-        if (sink.header) sink.header({static_cast<u32>(at), header, run.text, run.valid});
+        if (sink.header) sink.header({static_cast<u32>(at), header, std::move(run.text), run.valid});
         if (run.immediate) --at;  // the data stands in the header
         for (u32 i = 0; i < run.count; ++i) {
             if (++at >= words.size()) return false;
@@ -166,7 +182,13 @@ std::string MethodStatistics::text() const {
 
 std::string describe_method(const MethodWord& word) {
     const gpu::MethodTable* table = gpu::find_decode_table(word.class_id);
-    if (table != nullptr && word.known) return fmt::format("{} (0x{:x})", table->describe(word.method, word.data), word.data);
+    if (table != nullptr && word.known) {
+        std::string text = table->describe(word.method, word.data);
+        text += " (";
+        sim::append_hex(text, word.data);
+        text += ')';
+        return text;
+    }
     return fmt::format("method 0x{:04x} 0x{:x}", word.method, word.data);
 }
 

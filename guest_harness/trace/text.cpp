@@ -6,6 +6,7 @@
 #include <google/protobuf/text_format.h>
 
 #include <fstream>
+#include <memory>
 #include <set>
 
 #include "guest_harness/input_file.h"
@@ -46,7 +47,7 @@ struct ToText {
         t.set_pid(call.pid);
         t.set_tid(call.tid);
         t.set_fd(call.fd);
-        t.set_path(call.path);
+        if (!call.path.empty()) t.set_path(call.path);
         t.set_request(call.request);
         t.set_argument(call.argument);
         t.set_length(call.length);
@@ -60,10 +61,11 @@ struct ToText {
             a.set_op(fmt::format("{}{}", access.write ? "write" : "read", access.ok ? "" : " fault"));
             a.set_address(access.address);
             if (!access.ok) a.set_bytes(access.bytes);
-            a.set_data(to_hex(access.data));
+            if (!access.data.empty()) a.set_data(to_hex(access.data));
         }
         t.set_mapping_error(call.mapping.error);
-        t.set_mapping_caching(std::string(kCachingNames[static_cast<u32>(call.mapping.caching)]));
+        const std::string_view caching = kCachingNames[static_cast<u32>(call.mapping.caching)];
+        if (!caching.empty()) t.set_mapping_caching(std::string(caching));
         t.set_mapping_read_only(!call.mapping.writable);
         for (const rm::MappingExtent& extent : call.mapping.extents) {
             pb::TextExtent& e = *t.add_extents();
@@ -145,6 +147,21 @@ void print_in_hex(TextFormat::Printer& printer, const google::protobuf::Descript
             if (!printer.RegisterFieldValuePrinter(field, hex)) delete hex;
         }
     }
+}
+
+// Made once: finding the fields that it prints in hex costs as much as printing a short trace.
+const TextFormat::Printer& trace_printer() {
+    static const std::unique_ptr<const TextFormat::Printer> made = [] {
+        auto printer = std::make_unique<TextFormat::Printer>();
+        printer->SetUseShortRepeatedPrimitives(true);
+        for (const google::protobuf::Descriptor* message :
+             {pb::TextCall::descriptor(), pb::TextAccess::descriptor(), pb::TextExtent::descriptor(),
+              pb::TextStore::descriptor(), pb::TextMmio::descriptor(), pb::TextPoll::descriptor(),
+              pb::TextSubmit::descriptor()})
+            print_in_hex(*printer, message);
+        return printer;
+    }();
+    return *made;
 }
 
 // ---- from text ----
@@ -301,7 +318,8 @@ private:
 }  // namespace
 
 std::string to_text(const Trace& trace) {
-    pb::TextTrace text;
+    google::protobuf::Arena arena;
+    pb::TextTrace& text = *google::protobuf::Arena::CreateMessage<pb::TextTrace>(&arena);
     *text.mutable_header() = header_to_proto(trace.header);
     for (const Event& event : trace.events) std::visit(ToText{*text.add_event()}, event);
     if (trace.complete) {
@@ -314,21 +332,15 @@ std::string to_text(const Trace& trace) {
         c.set_memory(trace.closing.memory.hex());
         c.set_exit_status(trace.closing.exit_status);
     }
-    TextFormat::Printer printer;
-    printer.SetUseShortRepeatedPrimitives(true);
-    for (const google::protobuf::Descriptor* message :
-         {pb::TextCall::descriptor(), pb::TextAccess::descriptor(), pb::TextExtent::descriptor(),
-          pb::TextStore::descriptor(), pb::TextMmio::descriptor(), pb::TextPoll::descriptor(),
-          pb::TextSubmit::descriptor()})
-        print_in_hex(printer, message);
     std::string out;
-    bool printed = printer.PrintToString(text, &out);
+    bool printed = trace_printer().PrintToString(text, &out);
     SIM_CHECK(printed);
     return out;
 }
 
 Trace from_text(const std::string& name, const std::string& text) {
-    pb::TextTrace parsed;
+    google::protobuf::Arena arena;
+    pb::TextTrace& parsed = *google::protobuf::Arena::CreateMessage<pb::TextTrace>(&arena);
     Mistake mistake;
     TextFormat::Parser parser;
     parser.RecordErrorsTo(&mistake);

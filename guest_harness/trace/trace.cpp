@@ -3,40 +3,49 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <type_traits>
 
 namespace harness::trace {
 
 namespace {
 
-// Little-endian words and bytes, hashed at once when all are there: events are short.
+// Little-endian words and bytes, hashed at once when all are there: events are short, and most need no memory of their own.
 class Canonical {
 public:
-    Canonical() { bytes_.reserve(512); }
     void word(u64 value) {
         static_assert(std::endian::native == std::endian::little);
-        const auto raw = std::bit_cast<std::array<u8, sizeof(value)>>(value);
-        bytes_.insert(bytes_.end(), raw.begin(), raw.end());
+        std::memcpy(room(sizeof value), &value, sizeof value);
     }
     void time(SimTime value) { word(value.ps); }
     void bytes(std::span<const u8> value) {
         word(value.size());
-        bytes_.insert(bytes_.end(), value.begin(), value.end());
+        if (!value.empty()) std::memcpy(room(value.size()), value.data(), value.size());
     }
-    void text(std::string_view value) {
-        word(value.size());
-        bytes_.insert(bytes_.end(), value.begin(), value.end());
-    }
+    void text(std::string_view value) { bytes({reinterpret_cast<const u8*>(value.data()), value.size()}); }
     void digest(const sim::Digest128& value) {
         word(value.low);
         word(value.high);
     }
-    sim::Digest128 finish() const { return sim::digest_bytes(bytes_); }
+    sim::Digest128 finish() const { return sim::digest_bytes({long_.empty() ? short_.data() : long_.data(), used_}); }
 
 private:
-    std::vector<u8> bytes_;
+    // Where the next `bytes` go.
+    u8* room(std::size_t bytes) {
+        const std::size_t at = used_;
+        used_ += bytes;
+        if (long_.empty() && used_ <= short_.size()) return short_.data() + at;
+        if (long_.empty()) long_.assign(short_.begin(), short_.begin() + static_cast<std::ptrdiff_t>(at));
+        if (used_ > long_.size()) long_.resize(std::max(used_, 2 * long_.size()));
+        return long_.data() + at;
+    }
+
+    std::array<u8, 1024> short_;
+    std::vector<u8> long_;  // in place of short_ where that does not do
+    std::size_t used_ = 0;
 };
 
 u64 signed_word(i64 value) { return static_cast<u64>(value); }

@@ -8,6 +8,7 @@
 #include "rm/abi/classes.h"
 #include "rm/abi/controls.h"
 #include "rm/abi/rpc.h"
+#include "sim/bits.h"
 #include "sim/time_text.h"
 
 namespace rm::client {
@@ -25,6 +26,34 @@ std::string detail_text(u32 function, u32 detail) {
     if (function == abi::NV_VGPU_MSG_FUNCTION_GSP_RM_CONTROL) return fmt::format("{:#010x} {}", detail, abi::control_name(detail));
     if (function == abi::NV_VGPU_MSG_FUNCTION_GSP_RM_ALLOC) return fmt::format("{:#010x} {}", detail, abi::class_name(detail));
     return {};
+}
+
+// The entries as one run of words, for an undo, which compares them after each input of a fuzzer.
+template <typename Entries>
+void visit_entries_in_place(sim::StateVisitor& visitor, Entries& entries) {
+    using FUNCTION = sim::Field<31, 0>;
+    using SEQUENCE = sim::Field<63, 32>;
+    using DETAIL = sim::Field<31, 0>;
+    using ENDED = sim::Field<32, 32>;
+    using DURING_RPC = sim::Field<33, 33>;
+    struct Words {
+        u64 numbers, state, start, end;
+    };
+    std::array<Words, std::tuple_size_v<Entries>> words{};
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const auto& entry = entries[i];
+        words[i] = {FUNCTION::make<u64>(entry.function) | SEQUENCE::make<u64>(entry.sequence),
+                    DETAIL::make<u64>(entry.detail) | ENDED::make<u64>(entry.ended) | DURING_RPC::make<u64>(entry.during_rpc),
+                    entry.start.ps, entry.end.ps};
+    }
+    visitor.raw_field(words.data(), sizeof words);
+    if (!visitor.loading()) return;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const Words& from = words[i];
+        entries[i] = {static_cast<u32>(FUNCTION::get(from.numbers)), static_cast<u32>(SEQUENCE::get(from.numbers)),
+                      static_cast<u32>(DETAIL::get(from.state)), ENDED::get(from.state) != 0, DURING_RPC::get(from.state) != 0,
+                      SimTime{from.start}, SimTime{from.end}};
+    }
 }
 
 }  // namespace
@@ -76,7 +105,8 @@ void RpcHistory::Entry::visit(sim::StateVisitor& visitor) {
 }
 
 void RpcHistory::Ring::visit(sim::StateVisitor& visitor) {
-    visitor.field("entries", entries);
+    if (visitor.in_place()) visit_entries_in_place(visitor, entries);
+    else visitor.field("entries", entries);
     visitor.field("count", count);
 }
 

@@ -260,6 +260,29 @@ TEST_CASE("page sets: ranges, order, erasure") {
     CHECK(listed() == std::vector<u64>{4095, 4096});
 }
 
+TEST_CASE("page sets: of many pages, across the words of both summaries") {
+    constexpr u64 kMany = u64{1} << 22, kTop = 64 * 64 * 64;  // pages below one word of the upper summary
+    sim::PageSet set(kMany);
+    auto listed = [&] {
+        std::vector<u64> pages;
+        set.for_each([&](u64 page) { pages.push_back(page); });
+        return pages;
+    };
+    set.insert(kMany - 1);
+    set.insert_range(kTop - 1, kTop + 1);
+    set.insert(3 * kTop);
+    CHECK(listed() == std::vector<u64>{kTop - 1, kTop, kTop + 1, 3 * kTop, kMany - 1});
+    sim::PageSet other(kMany);
+    other.insert_range(5 * kTop, 7 * kTop);
+    other.insert_all(set);
+    set.clear();
+    CHECK(listed().empty());
+    set.insert_all(other);
+    CHECK(listed().size() == 2 * kTop + 1 + 5);
+    CHECK(listed().front() == kTop - 1);
+    CHECK(listed().back() == kMany - 1);
+}
+
 }  // namespace
 
 TEST_CASE("sparse memory: one made where another was is zero, has no digest and no checkpoint of it") {

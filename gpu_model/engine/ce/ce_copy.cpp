@@ -154,17 +154,25 @@ bool Copier::Windows::run(u64 address, u64 bytes, std::span<u8>& out, MmuFault& 
 
 Copier::Copier(PhysicalMemory& memory, Mmu& mmu, const AddressSpace& space, const MmuClient& client)
     : src_(memory, mmu, space, client, AccessType::Read), dst_(memory, mmu, space, client, AccessType::Write) {
-    in_.resize(kGobLines * kStripBytes);
-    out_.resize(kGobLines * kStripBytes);
+}
+
+// Most launches are small and plain: neither buffers nor many places for translations are made for them.
+void Copier::make_room(const CopyDescriptor& copy, bool plain, bool fill) {
+    constexpr u64 kFewBytes = 64 << 10;
+    const std::size_t slots = copy.dst_bytes() <= kFewBytes ? kFewSlots : kSlots;
+    src_.bind(copy.src, slots);
+    dst_.bind(copy.dst, slots);
+    if (plain) return;
+    if (!fill) in_.resize(kGobLines * kStripBytes);
+    out_.resize(fill ? kStagedBytes : kGobLines * kStripBytes);
 }
 
 bool Copier::advance(const CopyDescriptor& copy, CopyProgress& progress, MmuFault& fault) {
-    src_.bind(copy.src);
-    dst_.bind(copy.dst);
     u64 budget = kSliceBytes;
     u64 lines = kSliceLines;
     bool plain = !copy.remap && !copy.src.block_linear && !copy.dst.block_linear;
     bool fill = copy.remap && !copy.reads_source() && copy.writes_all_lanes() && !copy.dst.block_linear;
+    make_room(copy, plain, fill);
     u32 element_bytes = copy.dst_element_bytes();
     while (!progress.done(copy) && budget != 0 && lines != 0) {
         u64 count = std::min(copy.line_elements - progress.element, std::max<u64>(budget / element_bytes, 1));
@@ -233,6 +241,7 @@ bool Copier::copy_run(u64 src, u64 dst, u64 bytes, u64& done, MmuFault& fault) {
         if (from->bytes != nullptr && to->bytes != nullptr) {
             copy_forward(to->bytes + (dst + done) % kPage, from->bytes + (src + done) % kPage, piece);
         } else {
+            if (in_.empty()) in_.resize(kPage);
             u64 moved = 0;
             if (!src_.read(src + done, in_.data(), piece, moved, fault)) return false;
             if (!dst_.write(dst + done, in_.data(), piece, moved, fault)) return false;
@@ -242,13 +251,17 @@ bool Copier::copy_run(u64 src, u64 dst, u64 bytes, u64& done, MmuFault& fault) {
     return true;
 }
 
-void Copier::build_pattern(const CopyDescriptor& copy) {
-    u32 element_bytes = copy.dst_element_bytes();
-    for (u64 at = 0; at < kStagedBytes - kStagedBytes % element_bytes; ++at) {
-        u64 lane = at % element_bytes;
+void Copier::build_pattern(const CopyDescriptor& copy, u64 bytes) {
+    const u32 element_bytes = copy.dst_element_bytes();
+    for (u64 lane = 0; lane < element_bytes; ++lane) {
         RemapSelect select = copy.select[lane / copy.component_bytes];
         u32 constant = select == RemapSelect::ConstA ? copy.const_a : copy.const_b;
-        out_[at] = static_cast<u8>(constant >> 8 * (lane % copy.component_bytes));
+        out_[lane] = static_cast<u8>(constant >> 8 * (lane % copy.component_bytes));
+    }
+    for (u64 have = element_bytes; have < bytes;) {
+        const u64 piece = std::min(have, bytes - have);
+        std::memcpy(out_.data() + have, out_.data(), piece);
+        have += piece;
     }
 }
 
@@ -256,8 +269,9 @@ void Copier::build_pattern(const CopyDescriptor& copy) {
 bool Copier::fill_run(const CopyDescriptor& copy, u64 dst, u64 count, u64& done, MmuFault& fault) {
     u32 element_bytes = copy.dst_element_bytes();
     u64 bytes = count * element_bytes;
-    build_pattern(copy);
-    u64 pattern_bytes = kStagedBytes - kStagedBytes % element_bytes;
+    // No more of it than this run takes, which is seldom all.
+    const u64 pattern_bytes = std::min(kStagedBytes - kStagedBytes % element_bytes, bytes);
+    build_pattern(copy, pattern_bytes);
     for (u64 at = 0; at < bytes;) {
         u64 left = bytes - at;
         u64 phase = at % element_bytes;

@@ -89,7 +89,11 @@ private:
         static constexpr u64 kPage = 4096;
         Windows(PhysicalMemory& memory, Mmu& mmu, const AddressSpace& space, const MmuClient& client,
                 AccessType access);
-        void bind(const CopySurface& surface) { surface_ = &surface; }
+        // `slots`: pages that may be kept at a time. The first call decides.
+        void bind(const CopySurface& surface, std::size_t slots) {
+            surface_ = &surface;
+            if (windows_.empty()) windows_.resize(slots);
+        }
         // nullptr: `fault` at `address`.
         Window* find(u64 address, MmuFault& fault);
         bool read(u64 address, u8* out, u64 bytes, u64& done, MmuFault& fault);
@@ -106,11 +110,15 @@ private:
         MmuClient client_;
         AccessType access_;
         const CopySurface* surface_ = nullptr;
-        std::array<Window, 512> windows_{};
+        std::vector<Window> windows_;
     };
 
+    static constexpr std::size_t kSlots = 512, kFewSlots = 16;
+
+    void make_room(const CopyDescriptor& copy, bool plain, bool fill);
     bool copy_run(u64 src, u64 dst, u64 bytes, u64& done, MmuFault& fault);
-    void build_pattern(const CopyDescriptor& copy);
+    // The first `bytes` of a fill, whole elements, in out_.
+    void build_pattern(const CopyDescriptor& copy, u64 bytes);
     bool fill_run(const CopyDescriptor& copy, u64 dst, u64 count, u64& done, MmuFault& fault);
     template <bool kStore>
     bool move_gob_row(Windows& windows, const CopySurface& surface, u64 line, u64 rows, u64 x, u64 bytes, u8* lines);
