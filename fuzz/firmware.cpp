@@ -154,6 +154,7 @@ void FirmwareBench::make_client() {
 
 void FirmwareBench::reset() {
     clean_->restore();
+    kernel_.probes() = Probes();  // as Booted::reset does
     kernel_.watchdog().progress();
     if (self_testing()) FUZZ_CHECK(states_.digest() == clean_digest_);
 }

@@ -37,8 +37,6 @@ void put_u32(std::span<u8> bytes, std::size_t offset, u32 value) { abi::store(by
 
 u32 elements_for(u64 message_bytes) { return static_cast<u32>((message_bytes + kElementBytes - 1) / kElementBytes); }
 
-void visit_rejection(sim::StateVisitor&, std::optional<Rejection>& rejection) { rejection.reset(); }
-
 }  // namespace
 
 std::string Rejection::text() const {
@@ -134,7 +132,7 @@ Outcome Writer::send(abi::rpc_message_header_v03_00 header, std::span<const u8> 
     if (free_slots() < elements) return Outcome::Full;
 
     std::size_t total = std::size_t{elements} * kElementBytes;
-    if (staging_.size() < total) staging_.resize(total);
+    if (staging_.empty()) staging_.resize(std::size_t{kElementsMax} * kElementBytes);  // at once, for the largest
     std::span<u8> bytes = std::span<u8>(staging_).first(total);
     put_u32(bytes, kSeqNumOffset, seq_num_);
     put_u32(bytes, kElemCountOffset, elements);
@@ -166,7 +164,7 @@ void Writer::visit(sim::StateVisitor& visitor) {
     visitor.field("write_index", write_index_);
     visitor.field("seq_num", seq_num_);
     visitor.bytes_field("continues", continues_);
-    if (visitor.loading()) visit_rejection(visitor, rejection_);
+    if (visitor.loading() || visitor.in_place()) rejection_.reset();  // told by the call that met it, and no state
 }
 
 // --- reader --------------------------------------------------------------------------------------------------------------------
@@ -215,7 +213,7 @@ Outcome Reader::receive(Record& out) {
     rejection_.reset();
     u32 have = available();
     if (have == 0) return Outcome::Empty;
-    if (staging_.size() < kElementBytes) staging_.resize(kElementBytes);
+    if (staging_.empty()) staging_.resize(std::size_t{kElementsMax} * kElementBytes);  // at once, for the largest
     std::span<u8> staging = std::span<u8>(staging_).first(kElementBytes);
     auto slot = [&](u32 i) { return peer_ + entry_offset_ + u64{(read_index_ + i) % slot_count_} * kElementBytes; };
     if (!memory_->read(slot(0), staging)) return Outcome::NoMemory;
@@ -225,7 +223,6 @@ Outcome Reader::receive(Record& out) {
     }
     if (have < element.elemCount) return Outcome::Incomplete;
     std::size_t total = std::size_t{element.elemCount} * kElementBytes;
-    if (staging_.size() < total) staging_.resize(total);
     staging = std::span<u8>(staging_).first(total);
     for (u32 i = 1; i < element.elemCount; ++i) {
         std::span<u8> element_bytes = staging.subspan(std::size_t{i} * kElementBytes, kElementBytes);
@@ -269,7 +266,7 @@ void Reader::visit(sim::StateVisitor& visitor) {
     visitor.field("entry_offset", entry_offset_);
     visitor.field("read_index", read_index_);
     visitor.field("seq_num", seq_num_);
-    if (visitor.loading()) visit_rejection(visitor, rejection_);
+    if (visitor.loading() || visitor.in_place()) rejection_.reset();  // told by the call that met it, and no state
 }
 
 // --- large messages ------------------------------------------------------------------------------------------------------------

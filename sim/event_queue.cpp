@@ -74,9 +74,10 @@ void EventQueue::rebuild() {
 }
 
 void EventQueue::clear() {
-    slots_.clear();
-    keys_.clear();
-    winners_.clear();
+    // New ones: what room cleared ones have kept decides which code the next events pass through (see sim/take_front.h).
+    slots_ = std::vector<Slot>();
+    keys_ = std::vector<Key>();
+    winners_ = std::vector<u32>();
     vacant_ = kNone;
     live_ = 0;
 }

@@ -111,6 +111,7 @@ void EventQueue::visit(StateVisitor& visitor) {
         if (std::string wrong = load(events, paths); !wrong.empty()) visitor.fail("events", wrong);
     }
     if (!visitor.failed()) {
+        free_slots_ = std::vector<u32>(free_slots_.begin(), free_slots_.end());
         free_slots_.reserve(slots_.capacity());
         return;
     }

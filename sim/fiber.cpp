@@ -139,7 +139,11 @@ struct alignas(64) Fiber {
 }  // namespace
 
 struct Fibers::Impl final : EventTarget {
-    explicit Impl(EventQueue& event_queue) : queue(event_queue), target(queue.add_target("sim.fibers", *this)) {}
+    explicit Impl(EventQueue& event_queue) : queue(event_queue), target(queue.add_target("sim.fibers", *this)) {
+        constexpr std::size_t kUsualFibers = 64;  // room that most runs never outgrow
+        by_id.reserve(kUsualFibers);
+        spare_stacks.reserve(kUsualFibers);
+    }
     ~Impl() { queue.remove_target(target); }
 
     void on_event(u32 op, u64 arg) override;

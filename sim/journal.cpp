@@ -66,7 +66,10 @@ void Journal::visit(StateVisitor& visitor) {
     visitor.field("count", count_);
     visitor.field("chain_low", chain_.low);
     visitor.field("chain_high", chain_.high);
-    if (visitor.loading()) recent_.clear();
+    if (!visitor.loading()) return;
+    // New ones: what a cleared queue or vector has kept decides which code the next records pass through.
+    recent_ = std::deque<JournalRecord>();
+    canonical_ = std::vector<u64>();
 }
 
 }  // namespace sim

@@ -208,7 +208,8 @@ void SparseMemory::mark_range(u64 address, u64 bytes) {
         impl_->unsaved.insert_range(first, last);
     }
     impl_->last_marked = last;
-    impl_->populate_blocks(block_of(first), block_of(last));
+    // With a checkpoint there are restores, and pages keep their host memory: not which of them have it decides what code runs.
+    if (impl_->saved == nullptr) impl_->populate_blocks(block_of(first), block_of(last));
 }
 
 void SparseMemory::read(u64 address, std::span<u8> out) const {

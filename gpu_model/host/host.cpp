@@ -7,6 +7,7 @@
 #include "gpu_model/engine/method_table.h"
 #include "gpu_model/journal_records.h"
 #include "sim/probe.h"
+#include "sim/take_front.h"
 
 namespace gpu {
 
@@ -93,8 +94,7 @@ void Host::on_event(u32 op, u64 arg) {
             timeslice_over(runlists_[arg]);
             break;
         case kOpNotice: {
-            Notice next = notices_.front();
-            notices_.pop_front();
+            const Notice next = sim::take_front(notices_);
             if (next.is_fault)
                 mmu_.report_fault(next.fault);
             else

@@ -277,7 +277,10 @@ Pbdma::Step Pbdma::run_segment() {
         std::span<u8> bytes(reinterpret_cast<u8*>(words_.data()), count * 4);
         if (!mmu_.read(context_.space, GpuVa{get}, bytes, client(), mmu_fault)) {
             u64 valid = mmu_fault.va.value > get ? (mmu_fault.va.value - get) / 4 : 0;
-            if (valid == 0) return fault(mmu_fault);
+            if (valid == 0) {
+                words_.clear();
+                return fault(mmu_fault);
+            }
             words_.resize(std::min(valid, count));
         }
     }

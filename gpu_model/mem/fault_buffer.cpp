@@ -6,6 +6,7 @@
 #include "gpu_model/mem/mmu_format.h"
 #include "gpu_model/regs/regs.h"
 #include "sim/bits.h"
+#include "sim/take_front.h"
 
 namespace gpu {
 
@@ -160,8 +161,7 @@ void FaultUnit::write_get(u32 index, u32 value) {
     }
     b.get = pointer;
     while (b.enabled() && !b.overflow && !b.held.empty() && !b.full()) {
-        deliver(index, FaultPacket{b.held.front()});
-        b.held.pop_front();
+        deliver(index, FaultPacket{sim::take_front(b.held)});
         if (b.write_error) break;
     }
     b.overflow = b.overflow || !b.held.empty();  // what still waits finds no room

@@ -101,6 +101,7 @@ void Tlb::Block::visit(sim::StateVisitor& visitor) {
 void Tlb::visit(sim::StateVisitor& visitor) {
     visitor.field("blocks", blocks_);
     visitor.field("next_sequence", next_sequence_);
+    if (visitor.in_place()) forget_recent();  // an undone machine finds blocks as if nothing had been
     if (!visitor.loading()) return;
     forget_recent();
     age_.clear();

@@ -7,6 +7,7 @@
 #include "rm/abi/flags_alloc.h"
 #include "rm/abi/internal_flags.h"
 #include "rm/client/engine_map.h"
+#include "sim/take_front.h"
 
 namespace rm::client {
 
@@ -56,15 +57,23 @@ Status EventUnit::free_os_event(NvHandle client, u32 fd) {
     OsEvent* event = find(client, fd);
     if (event == nullptr) return NV_ERR_INVALID_EVENT;
     os_events_.erase(os_events_.begin() + (event - os_events_.data()));
+    forget_room();
     return NV_OK;
+}
+
+// Events that are gone leave nothing behind, not even room for others: see sim/take_front.h.
+void EventUnit::forget_room() {
+    if (os_events_.empty()) os_events_ = std::vector<OsEvent>();
 }
 
 void EventUnit::free_client(NvHandle client) {
     std::erase_if(os_events_, [client](const OsEvent& event) { return event.client == client; });
+    forget_room();
 }
 
 void EventUnit::free_file(FileId file) {
     std::erase_if(os_events_, [file](const OsEvent& event) { return event.file == file; });
+    forget_room();
 }
 
 Status EventUnit::construct(AllocCall& call) {
@@ -185,8 +194,7 @@ void EventUnit::notify_nonstall(u32 mc_engine) {
 
 Status EventUnit::pop(OpenFile& file, UnixEvent* event, u32* more) {
     if (file.events.empty()) return NV_ERR_OPERATING_SYSTEM;
-    *event = file.events.front();
-    file.events.pop_front();
+    *event = sim::take_front(file.events);
     *more = file.events.empty() ? 0 : 1;
     return NV_OK;
 }

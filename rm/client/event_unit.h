@@ -40,6 +40,7 @@ private:
         void visit(sim::StateVisitor& visitor);
     };
     OsEvent* find(NvHandle client, u32 fd);
+    void forget_room();
     void post(const ClientEntry& client, const Object& object, const EventData& event, u32 notifier, u32 info32,
               u16 info16);
 

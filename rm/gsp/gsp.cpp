@@ -8,6 +8,7 @@
 
 #include "rm/gsp/explain.h"
 #include "rm/journal_records.h"
+#include "sim/take_front.h"
 
 namespace rm {
 
@@ -70,11 +71,7 @@ void Gsp::Impl::on_event(u32 op, u64 arg) {
             flush();
             break;
         case kOpError:
-            if (!errors_.empty()) {
-                gpu::ChipError error = errors_.front();
-                errors_.pop_front();
-                report_error(error);
-            }
+            if (!errors_.empty()) report_error(sim::take_front(errors_));
             break;
         case kOpPoll: finish_request(); break;
         case kOpStall: service_stall(); break;
@@ -308,7 +305,7 @@ void Gsp::Impl::flush() {
         if (outcome == msgq::Outcome::Full) break;
         if (outcome != msgq::Outcome::Ok) note("a status record could not be written: the queue's memory does not answer");
         sent = sent || outcome == msgq::Outcome::Ok;
-        outgoing_.pop_front();
+        sim::take_front(outgoing_);
     }
     if (sent) bus_.raise_swgen0();
     if (!outgoing_.empty() && !flush_pending_) {
@@ -367,11 +364,12 @@ void Gsp::Impl::visit(sim::StateVisitor& visitor) {
     visitor.part("request", request_);
     visitor.part("reply", reply_);
     visitor.field("outgoing", outgoing_);
+    if (visitor.in_place()) visitor.field("told_reader", told_reader_);  // for people only: no part of a saved state
     visitor.field("refused_text", refused_text_);
     visitor.field("stalls", stalls_);
     u64 error_count = errors_.size();
     visitor.field("error_count", error_count);
-    if (visitor.loading()) errors_.resize(std::min<u64>(error_count, gsp::kEventBacklogMax));
+    if (visitor.loading()) errors_ = std::deque<gpu::ChipError>(std::min<u64>(error_count, gsp::kEventBacklogMax));
     for (gpu::ChipError& error : errors_) {
         visitor.begin("error");
         visitor.field("source", error.source);

@@ -462,6 +462,10 @@ void GridLauncher::visit(sim::StateVisitor& visitor) {
         visitor.field("grid", *job.grid);
     }
     if (visitor.loading() && visitor.failed()) jobs_.clear();
+    if (!visitor.in_place() || !jobs_.empty()) return;
+    // An undone machine has decoded nothing yet, and has no block to use again.
+    code_.clear();
+    blocks_.clear();
 }
 
 }  // namespace gpu
