@@ -379,6 +379,7 @@ void Gsp::Impl::visit(sim::StateVisitor& visitor) {
         visitor.field("info", error.info);
         visitor.field("info2", error.info2);
         visitor.field("address", error.address);
+        visitor.field("class", error.class_id);
         visitor.field("method", error.method);
         visitor.field("data", error.data);
         visitor.end();
