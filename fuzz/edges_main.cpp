@@ -140,7 +140,8 @@ int main(int argc, char** argv) {
             continue;
         }
         if (std::filesystem::is_directory(argv[i])) {
-            for (const auto& entry : std::filesystem::directory_iterator(argv[i])) take(entry.path());
+            for (const auto& entry : std::filesystem::directory_iterator(argv[i]))
+                if (entry.is_regular_file()) take(entry.path());
         } else {
             take(argv[i]);
         }

@@ -115,6 +115,7 @@ bool ObjectTree::erase(ObjectRef where) {
     client->second.objects.erase(object);
     std::vector<u32>& order = client->second.order;
     order.erase(std::remove(order.begin(), order.end(), where.handle), order.end());
+    order.shrink_to_fit();  // see sim/take_front.h
     --count_;
     if (resource == 0) return false;
     if (--references_[resource] != 0) return false;
