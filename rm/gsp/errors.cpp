@@ -129,6 +129,7 @@ void Gsp::Impl::service_stall() {
     if (state_ != State::Running || stalls_.empty()) return;
     u32 vector = stalls_.front();
     stalls_.erase(stalls_.begin());
+    if (stalls_.empty()) stalls_ = std::vector<u32>();  // see sim/take_front.h
     for (const gpu::EngineRow& row : spec_.engines) {
         if (row.kind != gpu::EngineKind::Ce || row.intr_stall_vector != vector) continue;
         u32 status = bus_.reg_read(gsp::reg::NV_CE_LCE_INTR_STATUS(row.instance));

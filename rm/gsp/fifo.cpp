@@ -493,7 +493,7 @@ void Fifo::finish_removals() {
         bus_.reg_write(reg::NV_PCCSR_CHANNEL(chid), reg::NV_PCCSR_CHANNEL_ENG_FAULTED::set(faulted, 1));
         bus_.reg_write(reg::NV_PCCSR_CHANNEL_INST(chid), 0);
     }
-    removed_.clear();
+    removed_ = std::vector<u32>();  // see sim/take_front.h
     removal_ = Removal::None;
     removal_runlists_ = 0;
 }
