@@ -14,7 +14,8 @@ namespace {
 void remove_last(std::vector<NvHandle>& list, NvHandle value) {
     auto it = std::find(list.rbegin(), list.rend(), value);
     if (it != list.rend()) list.erase(std::next(it).base());
-    // A short list keeps no room of what was in it (see sim/take_front.h); a long one may, or freeing all would take the square of its length.
+    // A short list keeps no room of what was in it (see sim/take_front.h). A long one may: else freeing all of it would take the square of
+    // its length.
     constexpr std::size_t kShort = 8;
     if (list.size() <= kShort) list.shrink_to_fit();
 }
