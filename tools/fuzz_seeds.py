@@ -191,6 +191,9 @@ def method_words():
     yield "forms", [header(2, 0, 0, 0), header(0, 1, 0, 0x100), 7, header(6, 0, 0, 0), header(7, 3, 2, 0x10), 0xFFFFFFFF]
 
 
+TOUR_METHODS = 8  # a seed: small ones run fast, and an engine joins what it wants joined
+
+
 def method_tours(seeds):
     """Every row of each class's table once, with no data bit, one and all of them set."""
     classes = {"host/host_methods": 0xC46F, "engine/ce/ce_methods": 0xC5B5, "engine/compute/compute_methods": 0xC5C0,
@@ -200,11 +203,14 @@ def method_tours(seeds):
         path = f"gpu_model/{table}.def"
         offsets = [int(at, 16) for at in re.findall(r"^METHOD\(\w+, (0x[0-9a-fA-F]+)", (ROOT / path).read_text(), re.M)]
         subchannel = 4 if number & 0xFF == 0xB5 else 1
-        words = [header(1, 1, subchannel, 0), number]
-        for i, offset in enumerate(sorted(offsets)):
-            data = (0, 1 << i % 32, 0xFFFFFFFF)[i % 3]
-            words += [header(1, 1, 0 if offset < 0x100 else subchannel, offset), data]
-        seeds.add("pushbuffer", f"every_{number:x}", packed(words[:4000]), path)
+        numbered = list(enumerate(sorted(offsets)))
+        for first in range(0, len(numbered), TOUR_METHODS):
+            words = [header(1, 1, subchannel, 0), number]
+            for i, offset in numbered[first:first + TOUR_METHODS]:
+                data = (0, 1 << i % 32, 0xFFFFFFFF)[i % 3]
+                words += [header(1, 1, 0 if offset < 0x100 else subchannel, offset), data]
+            name = f"every_{number:x}" if len(numbered) <= TOUR_METHODS else f"every_{number:x}_{first:03}"
+            seeds.add("pushbuffer", name, packed(words), path)
 
 
 def gsp_seeds(seeds):
