@@ -76,6 +76,9 @@ LATER_CONTROLS = [  # (name, number, export flags): what 580.95.05 has and 570.1
 EARLIER_CONTROLS = [  # (name, number, export flags, struct): what 535.183.01 and 550.144.03 have and 570.144 has not
     ("NVC36F_CTRL_GET_CLASS_ENGINEID", 0xC36F0101, "0x8", "NV906F_CTRL_GET_CLASS_ENGINEID_PARAMS"),
 ]
+# Numbers that another control has in one version: (number, version, bytes; None: no control there).
+# 580 asks for the support of memory encryption by the number of 570's FB_GET_STATUS, and for its state by the next.
+RENUMBERED_CONTROLS = [(0x20801357, "580.95.05", 4), (0x20801359, "580.95.05", None)]
 # A list at the end of a struct that got longer: (struct, bytes of each field before it, list, bytes of one element, length by version).
 GROWN_LISTS = [
     ("NV2080_CTRL_FB_GET_FS_INFO_PARAMS", {"numQueries": 2, "reserved": 6}, "queries", 32, [96, 120, 120, 120, 120, 120]),
@@ -461,6 +464,7 @@ class Abi:
             name = self.laid_out_name(row[6]) or self.laid_out_name(row[2])
             if name and row[1] not in seen_ids:
                 seen_ids.add(row[1])
+                if int(row[1], 16) in (number for number, _, _ in RENUMBERED_CONTROLS): continue
                 lines.append(f"CONTROL_PARAMS({row[1]}, {name})")
         lines += [f"CONTROL_PARAMS(0x{number:08x}, {struct})" for _, number, _, struct in EARLIER_CONTROLS]
         for row in load(self.dir, "rm-resource-list.tsv")[1]:
@@ -533,6 +537,9 @@ class Abi:
             if macro == "CONTROL_BYTES":
                 lines += [f"CONTROL_BYTES({ident['570.144']}, 0x{number:08x}, kAbsent)" for _, number, _ in LATER_CONTROLS]
                 lines += [f"CONTROL_BYTES({ident['570.144']}, 0x{number:08x}, kAbsent)" for _, number, _, _ in EARLIER_CONTROLS]
+            if macro == "CONTROL_BYTES":
+                for number, tag, size in RENUMBERED_CONTROLS:
+                    merged[f"0x{number:08x}"][tag] = "" if size is None else str(size)
             for number, cells in merged.items():
                 for tag, up in parent.items():
                     mine, theirs = cells.get(tag, ""), cells.get(up, "")

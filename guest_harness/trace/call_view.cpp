@@ -8,7 +8,8 @@ namespace harness::trace {
 namespace {
 
 constexpr u32 kEscRmFree = 41;          // NV_ESC_RM_FREE
-constexpr u32 kEscRmMapMemoryDma = 87;  // NV_ESC_RM_MAP_MEMORY_DMA
+constexpr u32 kEscRmMapMemoryDma = 87;   // NV_ESC_RM_MAP_MEMORY_DMA
+constexpr u32 kEscExportToDmaBuf = 217;  // NV_ESC_EXPORT_TO_DMABUF_FD
 
 std::optional<u32> word_at(std::span<const u8> bytes, u64 offset) { return rm::abi::load<u32>(bytes, offset); }
 
@@ -38,10 +39,12 @@ IoctlView view_ioctl(const CallRecord& call) {
     if (after.empty()) after = in;  // a recording may leave out what did not change
     if (out.request.status_at) out.status = word_at(after, *out.request.status_at);
     if (out.request.uvm) return out;
-    if (out.request.number == kEscRmMapMemoryDma) {
-        // Younger versions have more before it.
-        constexpr std::string_view kType = "NVOS46_PARAMETERS";
-        if (std::optional<rm::FieldPlace> at = rm::field_place(version_with(kType, after.size()), kType, "status"))
+    // In some versions these have more or less before it.
+    constexpr std::pair<u32, std::string_view> kMoving[] = {{kEscRmMapMemoryDma, "NVOS46_PARAMETERS"},
+                                                            {kEscExportToDmaBuf, "nv_ioctl_export_to_dma_buf_fd_t"}};
+    for (const auto& [number, type] : kMoving) {
+        if (out.request.number != number) continue;
+        if (std::optional<rm::FieldPlace> at = rm::field_place(version_with(type, after.size()), type, "status"))
             out.status = word_at(after, at->offset);
     }
     if (out.request.number == kEscRmControl) {

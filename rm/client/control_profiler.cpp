@@ -35,6 +35,14 @@ Status ControlUnit::subdevice_flush_cache(ControlCall& call) {
     return legal ? NV_ERR_GENERIC : NV_ERR_INVALID_ARGUMENT;  // the driver does no list, and says it in this way
 }
 
+// Two controls have had the number: the memory is ready once the GPU is up; it is never encrypted.
+Status ControlUnit::subdevice_fb_status(ControlCall& call) {
+    constexpr u32 NV2080_CTRL_FB_STATUS_READY = 1, kNotSupported = 0;
+    const bool asks_for_encryption = !control_bytes(context_.version, NV2080_CTRL_CMD_FB_QUERY_DRAM_ENCRYPTION_STATUS);
+    call.write(asks_for_encryption ? kNotSupported : NV2080_CTRL_FB_STATUS_READY);
+    return NV_OK;
+}
+
 Status ControlUnit::subdevice_reg_ops(ControlCall& call) {
     const auto params = call.read<NV2080_CTRL_GPU_EXEC_REG_OPS_PARAMS>();
     if (params.regOpCount == 0 || params.regOps == 0) return NV_ERR_INVALID_PARAM_STRUCT;

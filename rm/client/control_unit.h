@@ -133,6 +133,7 @@ private:
     // control_profiler.cpp
     Status subdevice_flush_cache(ControlCall& call);
     Status subdevice_reg_ops(ControlCall& call);
+    Status subdevice_fb_status(ControlCall& call);
     Status profiler_reserve_hwpm(ControlCall& call);
     Status profiler_alloc_stream(ControlCall& call);
     Status profiler_free_stream(ControlCall& call);

@@ -316,6 +316,29 @@ TEST_CASE("a group's timeslice is the default until it is set") {
     });
 }
 
+TEST_CASE("the memory is ready and never encrypted, by the numbers that each version has for the questions") {
+    constexpr u32 kFirst = 0x20801357, kSecond = 0x20801358, kThird = 0x20801359;
+    const auto ask = [](const char* driver, u32 cmd) {
+        harness::MachineOptions options;
+        options.driver = driver;
+        Fixture fixture(options);
+        std::optional<u32> answer;
+        fixture.run([&] {
+            fixture.bring_up();
+            u32 value = 0xEEEE;
+            if (fixture.control_with(Fixture::kSubdevice, cmd, value) == abi::NV_OK) answer = value;
+        });
+        return answer;
+    };
+    CHECK(ask("570.144", kFirst) == 1);  // NV2080_CTRL_FB_STATUS_READY
+    CHECK(ask("570.144", kSecond) == 0);
+    CHECK(ask("570.144", kThird) == 0);
+    CHECK(ask("580.95.05", kFirst) == 0);
+    CHECK(ask("580.95.05", kSecond) == 0);
+    CHECK_FALSE(ask("580.95.05", kThird).has_value());
+    CHECK_FALSE(ask("565.77", kFirst).has_value());
+}
+
 TEST_CASE("controls that no object exports, and objects that need a fabric, are refused without being listed") {
     Fixture fixture;
     fixture.run([&] {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "guest_harness/hw/run_hw.h"
+#include "guest_harness/trace/describe.h"
 #include "guest_harness/trace/player.h"
 #include "guest_harness/trace/recorder.h"
 #include "rm/versions.h"
@@ -19,11 +20,15 @@ harness::RunOptions options_for(std::string& output) {
 
 struct WriterSink final : harness::CrossingSink {
     explicit WriterSink(harness::trace::Writer& to) : writer(to) {}
-    void on_call(const harness::CallRecord& call) override { writer.add(call); }
+    void on_call(const harness::CallRecord& call) override {
+        writer.add(call);
+        calls += harness::trace::describe(call) + "\n";
+    }
     void on_stores(const harness::StoreBatch& batch) override { writer.add(batch); }
     void on_mmio(const harness::MmioRecord& access) override { writer.add(access); }
     void on_poll(const harness::PollRecord& poll) override { writer.add(poll); }
     harness::trace::Writer& writer;
+    std::string calls;
 };
 
 }  // namespace
@@ -43,6 +48,7 @@ TEST_CASE("the memory of a DMA buffer outlives its client, on every driver versi
         REQUIRE(outcome.exit_code == 0);
         CHECK(output.find("all checks passed") != std::string::npos);
         CHECK(outcome.unmodelled.empty());
+        CHECK(sink.calls.find("NV_ESC_EXPORT_TO_DMABUF_FD = 0 NV_ERR_IN_USE") != std::string::npos);
         writer.close({});
         for (u64 seed : {u64{0}, u64{5}}) {
             harness::trace::PlayOptions play;
