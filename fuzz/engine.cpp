@@ -5,6 +5,7 @@
 #include "fuzz/mutate.h"
 #include "fuzz/target.h"
 #include "fuzz/warm_up.h"
+#include "sim/rng.h"
 
 namespace {
 
@@ -19,10 +20,23 @@ const fuzz::Target& target() {
     return *found;
 }
 
+#if defined(TU104SIM_FUZZ_DECODER) && defined(__AFL_COMPILER)
+// Decoders know no state: they need not link the grammar, which has tables of the whole machine.
+std::size_t any_bytes(const fuzz::Target&, std::uint8_t* data, std::size_t, std::size_t size_max, std::uint64_t seed) {
+    std::uint64_t state = seed;
+    for (std::size_t i = 0; i < size_max; ++i) data[i] = static_cast<std::uint8_t>(sim::splitmix64(state));
+    return static_cast<std::size_t>(sim::splitmix64(state) % size_max);
+}
+#endif
+
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-    fuzz::warm_up(target());
+#if defined(TU104SIM_FUZZ_DECODER) && defined(__AFL_COMPILER)
+    fuzz::warm_up(target(), &any_bytes);
+#else
+    fuzz::warm_up(target(), &fuzz::mutate);
+#endif
     return 0;
 }
 

@@ -8,18 +8,16 @@
 #include <iterator>
 #include <vector>
 
-#include "fuzz/mutate.h"
-
 namespace fuzz {
 
-void warm_up(const Target& target) {
+void warm_up(const Target& target, NextInput next) {
     constexpr std::size_t kBytesMax = 1024;
     constexpr u64 kInputs = 256;
     std::array<u8, kBytesMax> input{};
     target.run({});
     std::size_t size = 0;
     for (u64 seed = 0; seed < kInputs; ++seed) {
-        size = mutate(target, input.data(), size, input.size(), seed);
+        size = next(target, input.data(), size, input.size(), seed);
         target.run({input.data(), size});
     }
     const char* const folder = std::getenv("TU104SIM_FUZZ_WARM_UP");
