@@ -51,7 +51,7 @@ Bytes counts_of(const fuzz::Target& target, const Bytes& input) {
 
 int run(const fuzz::Target& target, const std::vector<Bytes>& inputs, sim::u64 between) {
     constexpr std::size_t kBytesMax = 1 << 16;
-    fuzz::warm_up(target);
+    fuzz::warm_up(target, &fuzz::mutate);
     struct Difference {
         sim::u64 inputs = 0;
         unsigned first = 0, again = 0;  // counts of the first of them
@@ -92,7 +92,7 @@ int run(const fuzz::Target& target, const std::vector<Bytes>& inputs, sim::u64 b
 
 // Greedy: always the file with the most edges that nothing before it reached, the shorter of two.
 int cover(const fuzz::Target& target, const std::vector<Bytes>& inputs, const std::vector<std::string>& names) {
-    fuzz::warm_up(target);
+    fuzz::warm_up(target, &fuzz::mutate);
     std::vector<std::vector<std::size_t>> edges;  // by input
     std::size_t count = 0;
     for (const Bytes& input : inputs) {
