@@ -40,7 +40,8 @@ private:
         CpuRegisters& registers;
     };
     struct Descriptor {
-        enum class Kind : u8 { Input, Output, Device } kind = Kind::Device;
+        // Opening: a number that is given away already, while the driver still opens its node; it names no file.
+        enum class Kind : u8 { Input, Output, Device, Opening } kind = Kind::Device;
         std::string path = {};
         u32 flags = 0;
     };

@@ -38,7 +38,7 @@ int GuestOs::lowest_free() const {
 
 GuestOs::Descriptor* GuestOs::find(u64 fd) {
     auto it = descriptors_.find(static_cast<int>(static_cast<u32>(fd)));
-    return it == descriptors_.end() ? nullptr : &it->second;
+    return it == descriptors_.end() || it->second.kind == Descriptor::Kind::Opening ? nullptr : &it->second;
 }
 
 class GuestOs::DriverView final : public rm::UserMemory {
@@ -69,12 +69,14 @@ i64 GuestOs::open_path(Call& call, u64 path_address, u32 flags) {
         refused(fmt::format("file {}", *path));
         return -ENOENT;
     }
+    descriptors_[fd] = {.kind = Descriptor::Kind::Opening, .path = *path, .flags = flags};
     i64 result = process_.driver().open(memory(), call.thread.tid, fd, *path, flags);
     if (result < 0) {
+        descriptors_.erase(fd);
         if (result == -ENOENT) refused(fmt::format("device node {}", *path));
         return result;
     }
-    descriptors_[fd] = {.kind = Descriptor::Kind::Device, .path = *path, .flags = flags};
+    descriptors_[fd].kind = Descriptor::Kind::Device;
     return fd;
 }
 

@@ -42,6 +42,14 @@ TEST_CASE("the shipped client runs at other seeds and on every chip profile") {
     for (const char* chip : {"rtx2080", "rtx5000"}) CHECK(run("rm_client", {}, {.chip = chip}).outcome.exit_code == 0);
 }
 
+TEST_CASE("threads that open nodes at once get numbers of their own") {
+    Ran ran = run("two_openers");
+    INFO(ran.output);
+    INFO(ran.outcome.reason);
+    CHECK(ran.outcome.exit_code == 0);
+    CHECK(ran.output.find("all checks passed") != std::string::npos);
+}
+
 TEST_CASE("what nobody models is refused, named, and harmless") {
     Ran ran = run("unknown_calls");
     INFO(ran.output);
