@@ -19,6 +19,7 @@ SEEDS = ROOT / "seeds"
 MANIFEST = SEEDS / "MANIFEST.tsv"
 HERE = "tools/fuzz_seeds.py"
 KERNELS = "tests/gpu_model/data/sass/corpus_cubins.zst"
+WORDS = "tests/gpu_model/data/sass/words.txt.zst"
 TEXTURES = "tests/gpu_model/data/sass/texture_golden.zst"
 
 
@@ -223,6 +224,9 @@ def gsp_seeds(seeds):
     seeds.add("gsp_status", "raw", bytes([1, 0] + [0] * 6) + element(4, bytes(16)), "tools/fuzz_seeds.py")
 
 
+REGISTERS_WORDS = 6 * 16  # of a seed: sixteen registers, each read, set and read again
+
+
 def register_seeds(seeds):
     offsets = []
     for path in sorted((ROOT / "gpu_model/regs").glob("*.def")):
@@ -233,9 +237,11 @@ def register_seeds(seeds):
             offset = int(match[2], 16)
             if offset < 1 << 24:
                 records += [offset << 8, 0, offset << 8 | 5, 0xFFFFFFFF, offset << 8, 0]
-        if records:
-            seeds.add("bar0", path.stem, struct.pack(f"<{len(records[:192])}I", *records[:192]), f"{path.relative_to(ROOT)}")
-            offsets += records
+        for first in range(0, len(records), REGISTERS_WORDS):
+            words = records[first:first + REGISTERS_WORDS]
+            name = path.stem if first == 0 else f"{path.stem}_{first // 6:03}"
+            seeds.add("bar0", name, packed(words), f"{path.relative_to(ROOT)}")
+        offsets += records
     words = []
     for offset in (0, 4, 0x10, 0x14, 0x18, 0x1C, 0x3C, 0x60, 0x64, 0x68, 0x6C, 0x78, 0x100):
         words += [offset << 16 | 2 << 4, 0, offset << 16 | 2 << 4 | 2, 0xFFFFFFFF, offset << 16 | 1 << 4, 0]
@@ -458,6 +464,14 @@ def kernel_seeds(seeds):
                 break
 
 
+def word_seeds(seeds):
+    """Kernels of single instruction words whose results hardware gave: every form of the arithmetic."""
+    lines = subprocess.run(["zstd", "-dc", ROOT / WORDS], check=True, capture_output=True, text=True).stdout.splitlines()
+    words = [bytes.fromhex(digits)[::-1] for _, digits, result in map(str.split, lines) if result != "illegal"][::6]
+    for first in range(0, len(words), 64):
+        seeds.add("sass_kernel", f"words_{first:03}", bytes([31, 0, 0, 1]) + b"".join(words[first:first + 64]), WORDS)
+
+
 def texture_seeds(seeds):
     """Kernels that read and write textures, with one of fuzz/textures.h that suits each, and the older matrix products."""
     kernels = packed_files(TEXTURES)["kernels.cubin"]
@@ -588,6 +602,7 @@ def main():
     work_seeds(seeds)
     page_table_seeds(seeds)
     kernel_seeds(seeds)
+    word_seeds(seeds)
     texture_seeds(seeds)
     tour_seeds(seeds)
     firmware_seeds(seeds)
