@@ -211,16 +211,26 @@ TEST_CASE("a client copies memory with a copy engine and frees everything") {
     for (const auto& [key, entry] : bench.machine.kernel().unmodelled().entries()) MESSAGE(key);
 }
 
+namespace {
+
+// A channel of the graphics engine with a compute object, and the question what that object is.
+abi::NV906F_CTRL_GET_CLASS_ENGINEID_PARAMS question_about_compute(Fixture& bench, Client& client) {
+    client.set_up(abi::NV2080_ENGINE_TYPE_GR0);
+    abi::NV_GR_ALLOCATION_PARAMETERS gr{};
+    CHECK(bench.alloc_with(kChannel, kCompute, abi::TURING_COMPUTE_A, gr) == abi::NV_OK);
+    abi::NV906F_CTRL_GET_CLASS_ENGINEID_PARAMS engine{};
+    engine.hObject = kCompute;
+    return engine;
+}
+
+}  // namespace
+
 TEST_CASE("a compute channel comes up with its classes") {
     Fixture bench;
     bench.run([&] {
         bench.bring_up();
         Client client(bench);
-        client.set_up(abi::NV2080_ENGINE_TYPE_GR0);
-        abi::NV_GR_ALLOCATION_PARAMETERS gr{};
-        CHECK(bench.alloc_with(kChannel, kCompute, abi::TURING_COMPUTE_A, gr) == abi::NV_OK);
-        abi::NV906F_CTRL_GET_CLASS_ENGINEID_PARAMS engine{};
-        engine.hObject = kCompute;
+        auto engine = question_about_compute(bench, client);
         CHECK(bench.control_with(kChannel, abi::NV906F_CTRL_GET_CLASS_ENGINEID, engine) == abi::NV_OK);
         CHECK(engine.classID == abi::TURING_COMPUTE_A);
         abi::NVB0B5_ALLOCATION_PARAMETERS copy{1, abi::NV2080_ENGINE_TYPE_COPY0};
@@ -237,11 +247,7 @@ TEST_CASE("a channel told its objects' classes by a second number, too, until 55
         bench.run([&] {
             bench.bring_up();
             Client client(bench);
-            client.set_up(abi::NV2080_ENGINE_TYPE_GR0);
-            abi::NV_GR_ALLOCATION_PARAMETERS gr{};
-            CHECK(bench.alloc_with(kChannel, kCompute, abi::TURING_COMPUTE_A, gr) == abi::NV_OK);
-            abi::NV906F_CTRL_GET_CLASS_ENGINEID_PARAMS engine{};
-            engine.hObject = kCompute;
+            auto engine = question_about_compute(bench, client);
             const bool there = options.driver < "555";
             CHECK(bench.control_with(kChannel, abi::NVC36F_CTRL_GET_CLASS_ENGINEID, engine) ==
                   (there ? abi::NV_OK : abi::NV_ERR_NOT_SUPPORTED));

@@ -36,9 +36,9 @@ struct LaneGroup {
 
 struct Warp {
     u32 group_count;
-    u32 index;         // in the block
-    u32 valid;         // lanes that exist: the block may end inside a warp
-    u32 live;          // lanes that have not exited
+    u32 index;           // in the block
+    u32 valid;           // lanes that exist: the block may end inside a warp
+    u32 live;            // lanes that have not exited
     u32 barrier_result;  // results of the last BAR.RED, read by B2R
     bool barrier_pred;
     LaneGroup groups[kLanes];
